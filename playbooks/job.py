@@ -47,7 +47,7 @@ look() {
     else how=unborn
     fi
     fact state $how
-    [ ! -e "$job/cancelled" ] || fact cancelled yes
+    for mark in cancelled displaced; do [ ! -e "$job/$mark" ] || fact "$mark" yes; done
 }
 """
 
@@ -125,7 +125,7 @@ look
 
 
 def look(folders: Folders, job: str, attempt: int) -> Script:
-    """The standing of an attempt: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled``.
+    """The standing of an attempt: facts ``state``, ``boot``, and ``exit began_us ended_us pid cancelled displaced``.
 
     ``running``; ``finished``; ``lost`` (it began, is gone, and left no result: ask the ResourceManager before a new
     attempt); ``unborn`` (the folder is there, the command was never begun: ``start`` again is safe); ``absent``.

@@ -113,6 +113,8 @@ _STOP = (
     + r"""
 run={run}; tries={tenths}; brief=20; masters={all}; keepers={keepers}
 count=$(masters | wc -l)
+# Nobody cancelled these: if the move goes back they begin again.
+for job in {jobs}/*/; do [ ! -d "$job" ] || [ -e "$job/result" ] || : >"$job/displaced"; done
 kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
 # A history server that still starts would wait ten seconds for the NameNode that has ended.
 waited_for() { marked_as "$keepers"; clients; [ $brief -le 0 ] || masters; }
@@ -127,7 +129,7 @@ for name in {names}; do rm -f "$run/$name.pid"; done
 # An attempt that was never begun never will be: its client would submit to masters that have moved away.
 for job in {jobs}/*/; do
     if [ -d "$job" ] && mkdir "$job/begun" 2>/dev/null; then
-        : >"$job/cancelled"; printf 'exit=143\n' >"$job/result.new" && mv -f "$job/result.new" "$job/result"
+        printf 'exit=143\n' >"$job/result.new" && mv -f "$job/result.new" "$job/result"
     fi
 done
 fact stopped "$count"

@@ -11,6 +11,7 @@ from playbooks import hadoop, moving
 from playbooks import lease as leases
 from playbooks.hadoop import Daemon
 from tests.playbooks.conftest import ok, sh
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -81,10 +82,15 @@ def test_clients_of_jobs_end_with_the_masters_and_begin_no_more(lease: Lease) ->
     from playbooks import job
 
     ok(job.start(lease, "works", 1, ["/bin/sleep", "60"]))
-    waits = Path(lease.folders.jobs) / "waits.1"
-    waits.mkdir()
+    (Path(lease.folders.jobs) / "waits.1").mkdir()
+    ok(job.start(lease, "ended", 1, ["/bin/true"]))
+    wait_for(lambda: ok(job.look(lease.folders, "ended", 1))["state"] == "finished" or None)
     ok(moving.stop(lease))
-    assert ok(job.look(lease.folders, "works", 1))["state"] in ("finished", "lost")
+    works, waits = (ok(job.look(lease.folders, name, 1)) for name in ("works", "waits"))
+    assert works["state"] in ("finished", "lost")
+    assert (works["displaced"], waits["displaced"], waits["exit"]) == ("yes", "yes", "143")
+    assert not {"cancelled"} & {*works, *waits}, "nobody cancelled them"
+    assert "displaced" not in ok(job.look(lease.folders, "ended", 1))
     assert ok(job.start(lease, "waits", 1, ["/bin/true"]))["started"] == "no"
 
 

@@ -70,6 +70,9 @@ def check_details(details: JobDetails, faults: Faults) -> None:
     """Refuse what cannot run, or would lead around Fawkes; a key would have no effect then, or all attempts fail."""
     _check_tags(details, faults)
     _check_spark(details, faults)
+    if details.kind == "streaming" and "-background" in details.args:
+        what = "-background cannot be given: a job lasts as long as its application, and its client has to wait for it"
+        faults.add(what, "args", "Leave it out")
     if details.kind == arrays.KIND:
         for key, what, hint in arrays.unusable(details):
             faults.add(what, key, hint)

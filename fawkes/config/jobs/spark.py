@@ -51,6 +51,7 @@ _OWNED: Mapping[str, str] = {
     "spark.submit.": _PLACE,
     QUEUE: "the MR-cluster's own queue decides the order of jobs",
     TAGS: _TAG,
+    "spark.yarn.submit.": "a job lasts as long as its application: the client has to wait for it",
     "spark.yarn.maxAppAttempts": _ONCE,
     "spark.yarn.am.attemptFailuresValidityInterval": _ONCE,
     "spark.yarn.unmanagedAM.": _ONCE,

@@ -37,7 +37,6 @@ _LIVES = {
 }
 #: a running job has no deadline of its own
 _FOR_EVER_US = 10 * 365 * 86_400 * 1_000_000
-_GOING_ON = frozenset({Launcher.RUNNING, Launcher.LOST, Launcher.UNBORN, Launcher.NOT_KNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,20 +226,19 @@ def _leaves(draft: Draft, node: NodeId, member: Member) -> None:
 
 
 def _job(draft: Draft, job: FoundJob, order: int) -> None:
-    """One that may still run is watched like after a restart; an ended one is history, but its id stays taken."""
+    """One that has succeeded is history, but its id stays taken. All others are watched as after a restart: a client
+    that ended badly may have lost sight of an application that runs.
+    """
     unknown = JobSpec(id=JobId(job.job), cluster=ClusterId(job.cluster))
     spec = unknown if job.kept is None else job.kept.spec
     state = JobState(spec=spec, submitted_us=draft.at_us, started_us=draft.at_us, order=order, attempt=job.attempt)
     if job.kept is None:
         draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, stop=Reason("job-not-declared")))
-    elif job.launcher in _GOING_ON:
+    elif job.launcher is Launcher.FINISHED and job.exit == 0:
+        draft.put_job(replace(state, life=JobLife.SUCCEEDED, finished_us=draft.at_us))
+    else:
         draft.put_job(replace(state, life=JobLife.RUNNING))
         effect = StartJob(spec.id, spec.cluster, job.attempt, spec)
         draft.act(effect, within_us=_FOR_EVER_US, version=job.attempt)
         if spec.time_limit_us is not None:
             draft.expect(Key.LIMIT.of(spec.id), spec.time_limit_us)
-    else:
-        good = job.exit == 0
-        stop = None if good else Reason("job-had-ended", {"exit": job.exit})
-        life = JobLife.SUCCEEDED if good else JobLife.FAILED
-        draft.put_job(replace(state, life=life, finished_us=draft.at_us, stop=stop))

@@ -15,6 +15,8 @@ from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Lau
 #: a shell adds this to the number of the signal that ended a command
 _SIGNALS = 128
 _LAUNCHER_GONE = "its launcher is gone"
+#: why a command with an end of its own fails where its masters went away
+NOT_AGAIN = "its masters were lost, and a command of its own is not begun a second time by itself"
 #: what another attempt would meet just the same; input that is missing may be another job's output, and come yet
 _LASTING = frozenset({ClientCause.OUTPUT_EXISTS, ClientCause.NO_CLASS})
 
@@ -55,7 +57,7 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Atte
             return None
         case Launcher.RUNNING:
             return AttemptVerdict(Progress.RUNNING) if seen.applications or seen.own or lasted else None
-        case Launcher.FINISHED if seen.exit == 0:
+        case Launcher.FINISHED if seen.exit == 0 and not _contradicted(seen):
             return AttemptVerdict(Progress.SUCCEEDED)
     if seen.applications is None:
         return None
@@ -65,9 +67,7 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Atte
         return None
     if cancelling or seen.cancelled:
         return AttemptVerdict(Progress.CANCELLED)
-    if seen.launcher is Launcher.FINISHED:
-        return _finished(seen, seen.applications)
-    return _without_client(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
+    return _ended(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,24 @@ class CopyCourse:
         return verdict
 
 
+def _contradicted(seen: Attempt) -> bool:
+    """True if YARN knows otherwise than a client that ended well: it may not have waited for what it began."""
+    failed = seen.single and bool(seen.applications) and not _all_succeeded(seen.applications or ())
+    return failed or live(seen)
+
+
+def _ended(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> AttemptVerdict | None:
+    """Nothing of it runs any more, as far as YARN knows, and nobody cancelled it."""
+    there = seen.launcher in (Launcher.FINISHED, Launcher.LOST)
+    if there and seen.displaced and not applications:
+        if seen.own and seen.began_us is not None:
+            return AttemptVerdict(Progress.FAILED, NOT_AGAIN)
+        return AttemptVerdict(Progress.DISPLACED)
+    if seen.launcher is Launcher.FINISHED:
+        return _finished(seen, applications)
+    return _without_client(seen, applications, began=began)
+
+
 def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> AttemptVerdict:
     """A client ended badly: that says nothing about its job when it was killed, or had lost sight of it."""
     blind = (seen.exit or 0) > _SIGNALS and not seen.own
@@ -113,6 +131,10 @@ def _finished(seen: Attempt, applications: Sequence[AppSeen]) -> AttemptVerdict:
         return AttemptVerdict(Progress.SUCCEEDED)
     if not applications and seen.cause in _LASTING:
         return AttemptVerdict(Progress.REFUSED, seen.words)
+    if seen.exit == 0:
+        return AttemptVerdict(
+            Progress.FAILED, applications[-1].said or "its application failed after its client had ended"
+        )
     return AttemptVerdict(Progress.FAILED, seen.words or f"exit code {'unknown' if seen.exit is None else seen.exit}")
 
 

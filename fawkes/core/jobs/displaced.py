@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fawkes.core.jobs import jobs
-from fawkes.core.jobs.attempts import AttemptVerdict
+from fawkes.core.jobs.attempts import NOT_AGAIN, AttemptVerdict
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.events import Progress
 from fawkes.core.values.keys import Key
@@ -14,7 +14,6 @@ from fawkes.core.values.tags import tag_of
 
 NEWEST = 500
 """The number of ended applications from which fates are told: those of running jobs are among the newest."""
-_OWN = "its masters were lost, and a command of its own is not begun a second time by itself"
 
 
 def rows(facts: Facts, name: str) -> list[Plain]:
@@ -55,6 +54,6 @@ def _restart(draft: Draft, job: JobState) -> None:
     if job.life is JobLife.CANCELLING:
         jobs.judged(draft, job, AttemptVerdict(Progress.CANCELLED))
     elif job.own:
-        jobs.judged(draft, job, AttemptVerdict(Progress.FAILED, _OWN))
+        jobs.judged(draft, job, AttemptVerdict(Progress.FAILED, NOT_AGAIN))
     else:
         jobs.displaced(draft, job)

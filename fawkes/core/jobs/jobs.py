@@ -322,6 +322,10 @@ def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> Non
         else:
             _runs_on(draft, job, verdict)
         return
+    if verdict.progress is Progress.DISPLACED:
+        displaced(draft, job)
+        release(draft, job.cluster)
+        return
     _settle(draft, job)
     if verdict.application or verdict.log:
         job = replace(job, application=verdict.application or job.application, log=verdict.log or job.log)

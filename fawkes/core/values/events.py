@@ -41,6 +41,8 @@ class Progress(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     REFUSED = "refused"
+    DISPLACED = "displaced"
+    """It ended for a move of its masters that did not come about, and begins again."""
 
 
 @dataclass(frozen=True, slots=True)

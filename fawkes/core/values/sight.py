@@ -294,7 +294,7 @@ class Attempt:
     have an application and may have several; ``single``: it is over with its first one. ``lost_sight``: the client gave
     up because nobody knew its job, which had just ended. ``words`` say why it failed, ``cause`` is known of some that
     gave nothing to YARN, ``refused`` says why it can never be begun, ``error`` why it could not be begun or looked at
-    now.
+    now. ``displaced``: a move of the masters ended its client, or kept it from being begun.
     """
 
     launcher: Launcher = Launcher.NOT_KNOWN
@@ -310,3 +310,4 @@ class Attempt:
     refused: str = ""
     error: str = ""
     cause: ClientCause = ClientCause.NOT_KNOWN
+    displaced: bool = False

@@ -48,6 +48,7 @@ def see(
         began_us=facts.number("began_us"),
         ended_us=facts.number("ended_us"),
         cancelled=facts.get("cancelled") == "yes",
+        displaced=facts.get("displaced") == "yes",
         own=own,
         single=single,
     )

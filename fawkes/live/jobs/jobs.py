@@ -218,10 +218,13 @@ class Jobs:
             self._forget(watched)
         elif cluster.ready:
             for job in watched:
+                look, seen = job.looks + 1, Attempt()
                 try:
-                    self._tell(job, *self._see(cluster, job))
+                    look, seen = self._see(cluster, job)
                 except FawkesError as error:
                     _log.info("%s could not be looked at: %s", job.job, error)
+                # Not known is news as well: what was seen last may not last.
+                self._tell(job, look, seen)
 
     def _watch(self, effect: StartJob | CancelJob, details: JobDetails | None) -> _Watched:
         """The attempt, watched from now on if it was not."""

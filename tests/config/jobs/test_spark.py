@@ -80,6 +80,7 @@ def test_what_is_no_program_is_refused(tmp_path: Path, text: str, says: str) -> 
         ("spark.hadoop.fs.defaultFS", "hdfs://other", "decides where"),
         ("spark.kerberos.keytab", "/tmp/k", "who the application is"),
         ("spark.yarn.maxAppAttempts", "5", "`retries`"),
+        ("spark.yarn.submit.waitAppCompletion", "false", "has to wait for it"),
         ("spark.eventLog.dir", "/tmp", "history server"),
         ("mapreduce.map.memory.mb", "512", "write spark.hadoop.mapreduce.map.memory.mb"),
     ],

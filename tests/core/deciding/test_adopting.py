@@ -205,10 +205,16 @@ def test_jobs_go_on_exactly_once_and_their_ids_stay_taken() -> None:
         job("strange", 1, known=False),
     )
     desk = Taken(replace(FOUND, jobs=jobs))
-    assert {name: state.attempt for name, state in desk.state.jobs.items()} == {JobId("runs"): 2}
+    assert {name: state.attempt for name, state in desk.state.jobs.items()} == {JobId("runs"): 2, JobId("failed"): 1}
     assert all(desk.state.had_job(A, JobId(name)) for name in ("runs", "done", "failed", "strange"))
     desk.attempt("runs", 2, launcher=Launcher.RUNNING, applications=(AppSeen(id="application_1", life=AppLife.LIVE),))
     assert not desk.starts()
+    desk.attempt(
+        "failed", 1, launcher=Launcher.FINISHED, exit=3, applications=(AppSeen(id="application_2", life=AppLife.LIVE),)
+    )
+    assert "failed" in desk.state.jobs
+    desk.attempt("failed", 1, launcher=Launcher.FINISHED, exit=3, applications=())
+    assert "retry" in desk.codes()
     ended = AppSeen(id="application_1", life=AppLife.SUCCEEDED)
     desk.attempt("runs", 2, launcher=Launcher.FINISHED, exit=0, applications=(ended,))
     assert "job-succeeded" in desk.codes()

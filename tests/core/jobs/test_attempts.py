@@ -50,7 +50,8 @@ class Case(NamedTuple):
     @property
     def in_vain(self) -> bool:
         """The launcher left no result that settles it, and is not at work: YARN has the word."""
-        finished_well = self.seen.launcher is Launcher.FINISHED and self.seen.exit == 0
+        contradicted = LIVE in self.lives or (self.seen.single and BAD in self.lives)
+        finished_well = self.seen.launcher is Launcher.FINISHED and self.seen.exit == 0 and not contradicted
         silent = self.seen.launcher in (Launcher.NOT_KNOWN, Launcher.RUNNING)
         return not (self.seen.refused or finished_well or silent)
 
@@ -67,7 +68,13 @@ class Case(NamedTuple):
     @property
     def over(self) -> bool:
         """That, and nobody wants it stopped."""
-        return self.ended and not (self.cancelling or self.seen.cancelled)
+        return self.ended and not (self.cancelling or self.seen.cancelled) and not self.displaced
+
+    @property
+    def displaced(self) -> bool:
+        """A move of the masters ended it, or kept it from being begun, before YARN knew of it."""
+        there = self.seen.launcher in (Launcher.FINISHED, Launcher.LOST)
+        return self.ended and there and self.seen.displaced and not self.lives
 
     @property
     def client(self) -> bool:
@@ -92,12 +99,23 @@ ROWS: dict[str, tuple[Callable[[Case], bool], Progress | None]] = {
     "nobody knows": (lambda c: not c.seen.refused and c.seen.launcher is Launcher.NOT_KNOWN, None),
     "at work": (lambda c: not c.seen.refused and c.seen.launcher is Launcher.RUNNING and c.shows, Progress.RUNNING),
     "begins": (lambda c: not c.seen.refused and c.seen.launcher is Launcher.RUNNING and not c.shows, None),
-    "ended well": (lambda c: not c.seen.refused and c.client and c.seen.exit == 0, Progress.SUCCEEDED),
+    "ended well": (
+        lambda c: not (c.seen.refused or c.in_vain) and c.client and c.seen.exit == 0,
+        Progress.SUCCEEDED,
+    ),
     "YARN is not known": (lambda c: c.in_vain and c.seen.applications is None, None),
     "YARN runs it": (lambda c: c.in_vain and LIVE in c.lives, Progress.RUNNING),
     "stopped": (
         lambda c: c.ended and (c.cancelling or c.seen.cancelled),
         Progress.CANCELLED,
+    ),
+    "displaced": (
+        lambda c: c.displaced and not (c.cancelling or c.seen.cancelled or (c.seen.own and c.seen.began_us)),
+        Progress.DISPLACED,
+    ),
+    "displaced, with an end of its own": (
+        lambda c: c.displaced and not (c.cancelling or c.seen.cancelled) and bool(c.seen.own and c.seen.began_us),
+        Progress.FAILED,
     ),
     "it may be about to begin": (lambda c: c.in_vain and c.early, None),
     "blind, all went well": (lambda c: c.over and c.client and c.blind and c.lives == {GOOD}, Progress.SUCCEEDED),
@@ -126,7 +144,8 @@ def cases() -> Iterator[Case]:
     """Every case there is."""
     two = (False, True)
     for launcher, ended, seen_apps in product(Launcher, (None, 0, 1, 137), APPLICATIONS):
-        for cancelled, own, single, lost_sight, refused in product(two, repeat=5):
+        marks = ("", "no such jar", "displaced", "displaced after it began")
+        for cancelled, own, single, lost_sight, mark in product(two, two, two, two, marks):
             seen = Attempt(
                 launcher=launcher,
                 exit=ended,
@@ -135,7 +154,9 @@ def cases() -> Iterator[Case]:
                 own=own,
                 single=single,
                 lost_sight=lost_sight,
-                refused="no such jar" if refused else "",
+                refused=mark if "jar" in mark else "",
+                displaced="displaced" in mark,
+                began_us=1 if "began" in mark else None,
             )
             for began, cancelling, lasted in product(two, repeat=3):
                 yield Case(seen, began, cancelling, lasted)
@@ -163,11 +184,10 @@ def test_unknown_applications_never_end_an_attempt_unless_its_launcher_or_its_re
 
 
 @pytest.mark.slow
-def test_an_attempt_that_yarn_runs_is_over_only_when_its_launcher_ended_well() -> None:
+def test_an_attempt_that_yarn_runs_is_never_over() -> None:
     for case in cases():
         if live(case.seen) and not case.seen.refused:
-            ended = progress_of(case) in (Progress.SUCCEEDED, Progress.FAILED, Progress.CANCELLED)
-            assert ended == (case.client and case.seen.exit == 0), case
+            assert progress_of(case) in (None, Progress.RUNNING), case
 
 
 def test_a_command_is_begun_only_when_nothing_of_it_was_and_yarn_is_known_to_run_nothing() -> None:
@@ -181,6 +201,10 @@ def test_a_command_is_begun_only_when_nothing_of_it_was_and_yarn_is_known_to_run
     [
         (Attempt(launcher=Launcher.FINISHED, exit=2, applications=()), "exit code 2"),
         (Attempt(launcher=Launcher.FINISHED, applications=()), "exit code unknown"),
+        (
+            Attempt(launcher=Launcher.FINISHED, exit=0, single=True, applications=apps(BAD)),
+            "after its client had ended",
+        ),
         (Attempt(launcher=Launcher.FINISHED, exit=2, applications=(), words="out of memory"), "out of memory"),
         (Attempt(launcher=Launcher.LOST, applications=()), "its launcher is gone, and YARN has no application of it"),
         (Attempt(launcher=Launcher.LOST, applications=apps(BAD)), "its launcher is gone"),
@@ -271,6 +295,17 @@ def test_an_application_of_an_attempt_that_nobody_saw_begin_is_taken_up() -> Non
     desk = begun()
     desk.attempt(JOB, launcher=Launcher.LOST, applications=apps(LIVE))
     assert desk.state.jobs[JobId(JOB)].life is JobLife.RUNNING
+
+
+def test_a_second_attempt_needs_a_look_that_lasts() -> None:
+    """The masters' node does not answer any more: what was seen last may have changed."""
+    desk = running(retries=1)
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    desk.attempt(JOB)
+    desk.wait(10 * QUIET_S)
+    assert desk.starts() == []
+    desk.attempt(JOB, launcher=Launcher.LOST, applications=())
+    assert desk.wait(QUIET_S) == ["retry", "job-released"]
 
 
 def test_an_attempt_that_vanished_is_tried_again_once() -> None:

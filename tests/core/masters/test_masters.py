@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -173,6 +174,24 @@ def test_masters_that_answer_right_before_the_deed_keep_their_jobs() -> None:
     assert (job.life, job.attempt) == (JobLife.RUNNING, 1)
     # It is the attempt that runs: how it stands is asked for again, for what was seen meanwhile did not count.
     assert [e.attempt for e in desk.latest(StartJob)] == [1]
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("began_us", [None, 1])
+def test_a_job_whose_client_was_ended_for_a_move_that_went_back_begins_again(own: bool, began_us: int | None) -> None:
+    desk = up()
+    desk.submit("a", 1)
+    ask(desk, now=True)
+    look(desk, old="answers")
+    refused(desk, alive=True)
+    ended: dict[str, Any] = {"exit": 143, "displaced": True, "own": own, "began_us": began_us}
+    desk.attempt("a-1", launcher=Launcher.FINISHED, applications=None, **ended)
+    desk.attempt("a-1", launcher=Launcher.FINISHED, applications=(), **ended)
+    if own and began_us:
+        assert "not begun a second time" in str(desk.said("job-failed"))
+        return
+    job = desk.state.jobs[JobId("a-1")]
+    assert (job.life, job.attempt, job.displaced) == (JobLife.STARTING, 2, 1)
 
 
 def test_a_planned_move_is_tried_again_where_it_began_because_files_may_have_come_there() -> None:

@@ -271,6 +271,7 @@ def test_a_job_without_an_application_says_what_its_client_said(bench: Bench) ->
 def test_a_master_that_cannot_be_reached_says_nothing_about_its_jobs(bench: Bench) -> None:
     bench.begin()
     bench.unreachable = True
+    assert bench.seen() == [Attempt()]
     assert bench.seen() == []
     bench.unreachable = False
     bench.launcher = {"state": "lost"}
