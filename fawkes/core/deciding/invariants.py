@@ -168,7 +168,7 @@ def _node_step(old: NodeState, new: NodeState) -> list[str]:
         return [f"{name} cannot go from {old.life} to {new.life}"]
     if old.owner is not None and new.owner not in (None, old.owner):
         return [f"{name} would go from {old.owner} to {new.owner} without being wiped"]
-    if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation != old.generation + 1:
+    if new.life is NodeLife.JOINING and old.life is NodeLife.FREE and new.generation <= old.generation:
         return [f"{name} would be handed over without a new generation"]
     return _alert_step(name, old, new)
 

@@ -53,8 +53,11 @@ def ended(draft: Draft, event: NodeObserved) -> None:
 
 
 def _looked_at(draft: Draft, state: NodeState, event: NodeObserved) -> None:
-    """A free node does not answer, or answers again; nobody gets one that does not."""
-    if event.condition is Condition.FAILED:
+    """A free node does not answer, or answers again; nobody gets one that does not, or that somebody seems to hold."""
+    if event.condition is Condition.FAILED and event.facts.get("held"):
+        draft.say("free-held", node=state.node.id, error=event.error)
+        draft.put_node(alerts.put(state, NodeAlert.SILENT, event.error))
+    elif event.condition is Condition.FAILED:
         draft.say("free-silent", node=state.node.id, error=event.error)
         draft.put_node(alerts.put(state, NodeAlert.SILENT, f"cannot be reached: {event.error}"))
     elif event.condition is Condition.CLEAN and state.alert:

@@ -109,7 +109,8 @@ def foresee(view: State, measure: Measure, admission: Admission | None = None) -
 def _started(view: State, event: events.Started, admission: Admission | None) -> Decision:
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
     by = "" if event.admission is None else event.admission.sha256
-    rules = PutRules(event.version, event.pool, event.epoch, event.controller, event.settings, event.shadow, by)
+    start = (event.version, event.pool, event.epoch, event.controller)
+    rules = PutRules(*start, event.settings, event.shadow, by, event.first_generation)
     draft = Draft(view, event.at_us, rules, admission)
     draft.new_timer = True
     draft.change(rules)

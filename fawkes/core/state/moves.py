@@ -35,7 +35,7 @@ def claim(draft: Draft, state: NodeState, cluster: ClusterId, role: Role, why: R
         life=NodeLife.JOINING,
         owner=cluster,
         role=role,
-        generation=state.generation + 1,
+        generation=max(state.generation + 1, draft.rules.first_generation),
         since_us=draft.at_us,
         why=why,
         tick=draft.tick.tick,

@@ -125,7 +125,8 @@ class PutClosing:
 class PutRules:
     """The engine that is in charge, and its settings; from the last `Started`.
 
-    ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one.
+    ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one. ``first_generation``: see
+    `events.Started`.
     """
 
     version: str
@@ -135,6 +136,7 @@ class PutRules:
     settings: Settings
     shadow: bool
     admission: str = ""
+    first_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class Started(_Event):
     ``steady_us`` is how long ago the last event was, by a clock that nobody can set; None: not known, because the
     machine was off. ``stepped_us`` is how far the machine's clock was set meanwhile (below zero: back). ``adopted`` is
     what was found of a pool whose ledger is lost; the event is the first of its ledger then.
+    ``first_generation``: hand-overs from now on have no lower number, so that no other ledger of the pool, lost or
+    restored, has given it out.
     """
 
     version: str
@@ -94,6 +96,7 @@ class Started(_Event):
     steady_us: int | None = None
     stepped_us: int = 0
     adopted: Adopted | None = None
+    first_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

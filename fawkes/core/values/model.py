@@ -77,7 +77,7 @@ class NodeAlert(StrEnum):
     NO_RELEASE = "no release"
     """The controller has not the release of Hadoop that the node needs."""
     SILENT = "silent"
-    """It belongs to nobody and does not answer: no MR-cluster gets it before it does."""
+    """It belongs to nobody, and does not answer or says otherwise: no MR-cluster gets it before that has passed."""
 
 
 class ClusterAlert(StrEnum):

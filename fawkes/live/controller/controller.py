@@ -15,6 +15,7 @@ from types import FrameType
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
+from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.settings.reload import differences
 from fawkes.core.clusters.closing import longest_us
@@ -189,9 +190,7 @@ class Controller:
     def _build(self) -> tuple[Engine, LiveWorld, Started]:
         site, stack, ssh = self._plan.site, self._stack, self._plan.settings.ssh
         if not (site.state_dir / LEDGER_FILE).exists():
-            # Before anything is made: a refused start leaves no empty ledger behind.
-            with closing(fleet_of(self._plan.inventory, self._plan.inventory.nodes, ssh)) as first:
-                self._judge(None, State(), ruling.look(first, self._plan.inventory.nodes, within_s=ssh.answer_s))
+            self._look_first()
         reachable = make_private(site.state_dir)
         if reachable:
             self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
@@ -255,6 +254,15 @@ class Controller:
         steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
         started = first_event(self._plan, identity, now.at_us)
         return engine, world, replace(started, steady_us=steady_us, stepped_us=stepped_us)
+
+    def _look_first(self) -> None:
+        """Judge by the nodes alone, before anything is made: a refused start leaves no empty ledger behind."""
+        nodes, ssh = self._plan.inventory.nodes, self._plan.settings.ssh
+        with closing(fleet_of(self._plan.inventory, nodes, ssh)) as first:
+            answers = ruling.look(first, nodes, within_s=ssh.answer_s)
+        self._judge(None, State(), answers)
+        if answers.silent:
+            self._say(f"{fold(answers.silent)}: no answer; if this pool had another ledger before, it may have data")
 
     def _tell_settings(self, state: State) -> None:
         """Say when other settings counted for this pool until now: an empty file changes them without a word."""

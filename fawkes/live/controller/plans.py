@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fawkes.base.catalog import CatalogFile
 from fawkes.base.errors import ConfigError
+from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
 from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_node
 from fawkes.config.settings.reload import reread
@@ -81,6 +82,7 @@ def first_event(plan: ControllerPlan, identity: ControllerIdentity, at_us: int) 
         shadow=plan.shadow,
         admission=plan.admission,
         preemption=plan.preemption,
+        first_generation=at_us // SECOND_US,
     )
 
 

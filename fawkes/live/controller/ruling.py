@@ -106,7 +106,8 @@ def rule(
     if verdict.standing is FolderStanding.RULES:
         return verdict
     if verdict.standing is FolderStanding.ELSEWHERE and take_over is not None:
-        take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good.")
+        silent = f" {fold(seen.silent)} cannot be asked: what is there may be newer." if seen.silent else ""
+        take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good.{silent}")
         return verdict
     raise _refusal(verdict, seal, pool, where, ledger)
 

@@ -104,6 +104,8 @@ def present(state: NodeState) -> Reason:
     name, why = state.node.id, state.why
     facts = {"node": name, "cluster": state.owner, "role": state.role}
     match state.life:
+        case NodeLife.FREE if why.code == "held-out":
+            return Reason("back-in-service", {"node": name, "why": "nobody has wiped it"})
         case NodeLife.FREE if why.code != "new":
             return Reason("freed", {"node": name})
         case NodeLife.OUT:

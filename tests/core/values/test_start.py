@@ -151,6 +151,33 @@ def test_a_quarantine_does_not_bring_back_what_the_inventory_does_not_name() -> 
     assert third.node("node06").life is NodeLife.JOINING
 
 
+def test_generations_of_a_start_are_those_of_no_other_ledger() -> None:
+    """A ledger that is lost, or what a backup does not know, counted from the time of another start."""
+    desk = Desk(6)
+    desk.tell(started(6, desk.now_s, first_generation=1700))
+    desk.up("a", 2)
+    assert {desk.node(node).generation for node in desk.lives("a")} == {1700}
+    desk.tell(started(6, desk.now_s, first_generation=1699))
+    desk.release("a")
+    desk.done("cluster:a")
+    for node in ("node01", "node02"):
+        desk.see(node, Condition.CLEAN)
+    desk.up("b", 6)
+    assert [desk.node(node).generation for node in sorted(desk.lives("b"))] == [1701, 1701, *[1699] * 4]
+
+
+def test_a_free_node_that_somebody_seems_to_hold_goes_to_nobody() -> None:
+    desk = Desk(3)
+    error = "its lease says that lost holds it"
+    desk.see("node03", Condition.FAILED, error, held=True)
+    assert "free-held" in desk.codes()
+    assert desk.node("node03").alert == error
+    desk.request("a", 3)
+    assert desk.node("node03").life is NodeLife.FREE, "a waits for it"
+    desk.see("node03", Condition.CLEAN)
+    assert (desk.node("node03").alert, desk.node("node03").owner) == ("", "a")
+
+
 def test_core_nodes_leave_with_their_mr_cluster_only() -> None:
     desk = Desk(4)
     desk.up("a", 3)
