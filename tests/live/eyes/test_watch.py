@@ -14,6 +14,7 @@ from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import MastersSeen, NodeSeen, news_of
 from fawkes.core.values.model import ClusterId, NodeId, Role
 from fawkes.core.values.proof import Proof, not_proven
+from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
@@ -26,6 +27,7 @@ from tests.live.played import PlayedSetup, SetClock, live_cluster
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
 FSCK = "/fsck"
+MISSING_S, DOUBT_S = 20, 30
 IN, LEAVING, LEFT = "In Service", "Decommission In Progress", "Decommissioned"
 END = "\n\nThe filesystem under path '/' is HEALTHY"
 _AT = {1: "10.77.0.1:9866", 2: "10.77.0.2:9866"}
@@ -66,8 +68,8 @@ class Bench(SetClock, PlayedSetup):
 
     def controller(self) -> Watch:
         """The eyes of a controller that has just started."""
-        heard, progress = 10 * SECOND_US, 10 * SECOND_US
-        return Watch(self.clusters, self, self.mailbox, self.gone, heard_us=heard, progress_us=progress)
+        settings = Settings(missing_us=MISSING_S * SECOND_US, doubt_us=DOUBT_S * SECOND_US)
+        return Watch(self.clusters, self, self.mailbox, self.gone, settings)
 
     # --- what a watch asks of others
 
@@ -185,7 +187,7 @@ def test_facts_are_told_once(server: Server) -> None:
     events = bench.look()
     assert [type(event) for event in events] == [MastersSeen, NodeSeen, NodeSeen]
     assert {e.node: (e.generation, e.sight) for e in events if isinstance(e, NodeSeen)} == {
-        node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE))
+        node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE, repeated=True))
         for node in (MASTER, WORKER)
     }
     assert bench.look() + bench.look(after_s=1000) == []
@@ -501,6 +503,75 @@ def test_why_there_is_no_report_is_told_once_and_it_is_asked_for_again(bench: Be
     assert [known(sight).known for sight in bench.seen(after_s=100)] == [True]
 
 
+@pytest.mark.parametrize("up_min", [0, 1000])
+def test_a_report_of_a_namenode_that_has_begun_anew_has_the_nodes_own_blocks_only_after_it_listed_them(
+    bench: Bench, up_min: int
+) -> None:
+    """Of one that never did the NameNode tells the minutes since its machine was started."""
+    bench.look()
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, LEAVING, NNStartedTimeInMillis=7, Uptime=5_000)
+    bench.worker(lastBlockReport=up_min)
+    bench.report = file_of("/x").replace("Live_repl=0", "MISSING!") + END
+    (first,) = bench.seen()
+    assert (known(first).known, known(first).has_own, known(first).missing) == (True, False, ("/x",))
+    bench.hdfs(IN, LEAVING, NNStartedTimeInMillis=7, Uptime=65_000)
+    bench.worker(lastBlockReport=up_min + 1)
+    assert [known(sight).known for sight in bench.seen(after_s=60)] == [False]
+    bench.worker(lastBlockReport=0)
+    bench.report = file_of("/x", 2) + END
+    (second,) = bench.seen()
+    assert (known(second).has_own, known(second).missing, known(second).at_risk) == (True, (), ("/x",))
+    bench.worker(lastBlockReport=1)
+    assert ([known(sight).known for sight in bench.seen(after_s=60)], bench.reports()) == ([False], 2)
+    # It is dead to the NameNode, and back: what it has is not listed until it has told of it again.
+    bench.hdfs(IN, None, NNStartedTimeInMillis=7, Uptime=130_000)
+    assert [known(sight).has_own for sight in bench.seen(after_s=1)] == [False]
+    bench.hdfs(IN, LEFT, NNStartedTimeInMillis=7, Uptime=131_000)
+    bench.worker(lastBlockReport=1)
+    assert [known(sight).has_own for sight in bench.seen(after_s=1)] == [False]
+
+
+def test_what_another_node_is_missing_at_is_told_when_it_has_changed(bench: Bench) -> None:
+    """It died while its peer was late; when that is heard from again, nothing is lost."""
+    bench.wish(Goal.EVACUATING)
+    bench.hdfs(IN, None)
+    bench.report = file_of("/a", 1) + END
+    live = json.loads(bench.bean["LiveNodes"])
+    live["node01:9866"]["lastContact"] = 15
+    bench.server.answers[JMX] = says({"beans": [bench.bean | {"LiveNodes": json.dumps(live)}]})
+    (held,) = bench.seen()
+    assert not_proven(held, Proof(()), since_us=0) == "no healthy node has /a"
+    bench.hdfs(IN, None)
+    (safe,) = bench.seen(after_s=1)
+    assert not_proven(safe, Proof(()), since_us=0) == ""
+
+
+def test_news_of_others_does_not_wait_for_a_report(server: Server) -> None:
+    bench = Bench(server)
+    bench.members = {**bench.members, MASTER: Member(Goal.EVACUATING, Role.CORE, 1)}
+    bench.list_again()
+    bench.hdfs(LEFT, IN)
+    bench.fsck_takes_s = 60
+    told = {e.node: e.at_us - e.sight.asked_us for e in bench.look() if isinstance(e, NodeSeen)}
+    assert told == {MASTER: 60 * SECOND_US, WORKER: 0}
+
+
+@pytest.mark.parametrize(("goal", "wait_s"), [(Goal.SERVING, MISSING_S), (Goal.DRAINING, DOUBT_S)])
+def test_a_missing_node_is_told_of_again_when_that_has_lasted_and_ever_less_often(
+    server: Server, goal: Goal, wait_s: int
+) -> None:
+    bench = Bench(server)
+    bench.wish(goal)
+    bench.yarn(node01="RUNNING")
+    (first,) = bench.seen()
+    again = [s.asked_us - first.asked_us for _ in range(5 * wait_s) for s in bench.seen(after_s=1)]
+    assert again == [times * wait_s * SECOND_US for times in (1, 2, 4)]
+    bench.yarn(node01="RUNNING", node02="RUNNING")
+    assert len(bench.seen()) == 1
+    assert bench.seen(after_s=10 * wait_s) == []
+
+
 @pytest.mark.parametrize("stored", [LEFT, None])
 def test_nodes_that_leave_together_share_a_report(bench: Bench, stored: str | None) -> None:
     bench.members = {node: Member(Goal.EVACUATING, Role.CORE, 1) for node in (MASTER, WORKER)}
@@ -551,7 +622,7 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
     for name in [*(f"a{number:02}" for number in range(30)), "z"]:
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
         clusters._put(live_cluster(name, MASTER, members, ready=True, working=True))
-    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, heard_us=1, progress_us=1)
+    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, Settings())
     try:
         watch.round()
         assert reached.wait(20)
