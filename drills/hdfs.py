@@ -164,6 +164,7 @@ class Hdfs:
         return BlocksSeen(
             asked_us=asked_us,
             known=True,
+            has_own=True,
             at_risk=at_risk,
             at_risk_files=len(at_risk),
             missing=missing,

@@ -214,11 +214,16 @@ class Desk:
         generation: int | None = None,
         **blocks: object,
     ) -> Decision:
-        """How the masters see a node; the report on its blocks is whole and healthy unless it is told otherwise."""
+        """How the masters see a node; the report on its blocks is whole and healthy unless it is told otherwise.
+
+        They were asked ``late_s`` ago; ``repeated``: they are of a world that tells what is missing again.
+        """
         state = self.state.nodes[NodeId(node)]
         gone = blocks.pop("gone", ())
-        known = {"asked_us": self.now_us, "known": "why" not in blocks, **blocks}
-        sight = Sight(asked_us=self.now_us, compute=compute, stored=stored, gone=gone, blocks=Blocks(**known))  # type: ignore[arg-type]
+        asked_us, repeated = self.now_us - blocks.pop("late_s", 0) * SECOND_US, blocks.pop("repeated", False)  # type: ignore[operator]
+        known = {"asked_us": asked_us, "known": "why" not in blocks, "has_own": "why" not in blocks, **blocks}
+        more: dict[str, Any] = {"gone": gone, "repeated": repeated, "blocks": Blocks(**known)}  # type: ignore[arg-type]
+        sight = Sight(asked_us=asked_us, compute=compute, stored=stored, **more)
         return self.tell(
             events.NodeSeen(
                 at_us=self.now_us,

@@ -50,15 +50,17 @@ class Blocks:
     """The blocks on one node that leaves, as the NameNode sees them.
 
     With ``known`` it is a whole report on every block of HDFS, asked for at ``asked_us``; else ``why`` says why there
-    is none. ``at_risk`` are files with a block on this node that has too few live replicas elsewhere, ``missing``
-    files with a block of which no replica is known at all, ``unheard`` files with a block that no node in service which
-    was heard from a moment ago has; all are cut, ``at_risk_files``, ``missing_files`` and ``unheard_files`` count them.
-    ``listed``, ``too_few``, ``only_here`` and ``open_blocks`` are the NameNode's own counts of this node's
-    blocks; ``staying`` DataNodes with ``free_bytes`` are in service besides it.
+    is none. ``has_own``: the node had listed its own blocks to this NameNode before; False: not known. ``at_risk`` are
+    files with a block on this node that has too few live replicas elsewhere, ``missing`` files with a block of which
+    no replica is known at all, ``unheard`` files with a block that no node in service which was heard from a moment
+    ago has; all are cut, ``at_risk_files``, ``missing_files`` and ``unheard_files`` count them. ``listed``,
+    ``too_few``, ``only_here`` and ``open_blocks`` are the NameNode's own counts of this node's blocks; ``staying``
+    DataNodes with ``free_bytes`` are in service besides it.
     """
 
     asked_us: int = 0
     known: bool = False
+    has_own: bool = False
     why: str = ""
     at_risk: tuple[str, ...] = ()
     at_risk_files: int = 0
@@ -79,7 +81,8 @@ class Blocks:
 class Sight:
     """The view that masters had of a node at ``asked_us``; ``blocks`` only of one that leaves with data.
 
-    ``gone`` are daemons of a node with a late heartbeat that do not run, by the word of the node itself.
+    ``gone`` are daemons of a node with a late heartbeat that do not run, by the word of the node itself. ``repeated``:
+    it may come late, so a missing node is told of again when that has lasted; False: what changes is told at once.
     """
 
     asked_us: int
@@ -87,6 +90,7 @@ class Sight:
     stored: Stored = Stored.NOT_KNOWN
     blocks: Blocks | None = None
     gone: tuple[str, ...] = ()
+    repeated: bool = False
 
 
 NAMENODE, RESOURCE_MANAGER = "namenode", "resourcemanager"

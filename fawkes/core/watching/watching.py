@@ -126,14 +126,14 @@ def node_seen(draft: Draft, event: NodeSeen) -> None:
 def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
     """The files that were missing in every whole report while the node left and was heard from; None: not known.
 
-    One report is not enough: a NameNode that has just begun anew calls files missing that are on this very node.
+    The first one must have its own blocks: a NameNode that has just begun anew calls files missing that are on it.
     """
     known, blocks = state.missing_before, sight.blocks
     leaving = state.life in (NodeLife.DRAINING, NodeLife.EVACUATING)
     if not leaving or sight.gone or sight.stored not in HEARD or blocks is None or not blocks.known:
         return known
     if known is None:
-        return blocks.missing
+        return blocks.missing if blocks.has_own or not blocks.missing_files else None
     now = dict(map(missing_blocks, blocks.missing))
     both = ((file, min(count, now[file])) for file, count in map(missing_blocks, known) if file in now)
     return tuple(missing_name(file, count) for file, count in both)
@@ -259,18 +259,29 @@ def _doubt(draft: Draft, state: NodeState, wait_us: int) -> None:
     """Patience with a node begins, unless it has begun already or its masters say nothing at all."""
     key = Key.DOUBT.of(state.node.id)
     silent = state.owner is not None and draft.pending(Key.SILENT.of(state.owner)) is not None
-    if not silent and draft.pending(key) is None:
+    pending = draft.pending(key)
+    if not silent and pending is None:
         draft.expect(key, wait_us)
+    elif pending is not None and pending.version:
+        doubted_for_long(draft, state.node.id)
 
 
 def doubted_for_long(draft: Draft, name: str) -> None:
-    """Acts on a sight of a node that has lasted for as long as the settings allow."""
-    draft.settle(Key.DOUBT.of(name))
-    state = draft.view.nodes.get(NodeId(name))
+    """Acts on a sight of a node that has lasted for as long as the settings allow.
+
+    News may be late: one that may be back is missing only by a sight that was asked for when the time was over (the
+    ``version`` of what is pending from then on). Masters that give none are silent.
+    """
+    key = Key.DOUBT.of(name)
+    pending, state = draft.pending(key), draft.known_node(NodeId(name))
+    draft.settle(key)
     sight = None if state is None else state.sight
-    if state is None or sight is None or state.owner is None:
+    if pending is None or state is None or sight is None or state.owner is None:
         return
-    if state.life is NodeLife.SERVING and (trouble := _trouble(state, sight)):
+    over_us = pending.version or pending.deadline_us
+    if sight.repeated and sight.asked_us < over_us and _may_be_back(state, sight):
+        draft.expect(key, draft.settings.membership_us, version=over_us)
+    elif state.life is NodeLife.SERVING and (trouble := _trouble(state, sight)):
         lost(draft, state, ", ".join(trouble))
     elif state.life is NodeLife.SERVING and _should_leave(sight):
         _order_again(draft, state, "is not serving")
@@ -278,6 +289,13 @@ def doubted_for_long(draft: Draft, name: str) -> None:
         _drain_doubted(draft, state, sight)
     elif state.life is NodeLife.EVACUATING:
         _evacuation_doubted(draft, state, sight)
+
+
+def _may_be_back(state: NodeState, sight: Sight) -> bool:
+    """True if a node is given up because it is missing: what runs on it would be killed."""
+    if state.life is NodeLife.SERVING:
+        return bool(_trouble(state, sight))
+    return state.life is NodeLife.DRAINING and sight.compute is Compute.ABSENT
 
 
 def _drain_doubted(draft: Draft, state: NodeState, sight: Sight) -> None:

@@ -327,14 +327,7 @@ class Controller:
         membership.adopt(state)
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
-        watch = Watch(
-            clusters,
-            setup,
-            mailbox,
-            partial(gone, ground),
-            heard_us=settings.heard_us,
-            progress_us=settings.sample_every_us,
-        )
+        watch = Watch(clusters, setup, mailbox, partial(gone, ground), settings)
         self._stack.callback(watch.close)
         join = partial(self._hooks.before_join, holders=ground.holders)
         waits, open_doors = world.waits, membership.open_doors

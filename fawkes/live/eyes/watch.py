@@ -11,9 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
+from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, Member
 from fawkes.core.values.events import MastersSeen, NodeSeen
 from fawkes.core.values.model import ClusterId, NodeId, Role
+from fawkes.core.values.proof import with_counts
+from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import HEARD, NAMENODE, RESOURCE_MANAGER, UNHEARD, Blocks, Compute, Sight, Stored
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
@@ -23,7 +26,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import ComputeNode, MasterAddresses, Storage, StorageNode
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, UnreadableError, count
 
 _log = logging.getLogger(__name__)
 Gone = Callable[[LiveCluster, NodeId, Sequence[str]], tuple[str, ...] | None]
@@ -43,13 +46,15 @@ _COMPUTE = {
 class _LastReport:
     """The latest report of a member with this goal, and its time; ``report`` is the last answer about its blocks.
 
-    ``version`` is that of the list of members: with each new one something may have been decided about who leaves.
+    It was news at ``news_us`` and told last at ``told_us``, the times of the events. ``version`` is that of the list of
+    members: with each new one something may have been decided about who leaves.
     """
 
     member: Member
     version: int
     sight: Sight | None = None
-    at_us: int = 0
+    news_us: int = 0
+    told_us: int = 0
     report: Blocks | None = None
 
 
@@ -73,12 +78,17 @@ class _SilentError(Exception):
 class _Eye:
     """The looks at one MR-cluster. ``masters`` was told of these last; no report is due before ``report_us``.
 
-    ``answers`` are those of nodes with a late heartbeat, which are asked which of their daemons do not run.
+    ``answers`` are those of nodes with a late heartbeat, which are asked which of their daemons do not run. ``listed``
+    are DataNodes that have listed their blocks to the NameNode that ``began`` then, since a look in which they were not
+    heard from, at ``unheard_us``.
     """
 
     reported: dict[NodeId, _LastReport] = field(default_factory=dict)
     masters: _Masters | None = None
     answers: dict[NodeId, Future[tuple[str, ...] | None]] = field(default_factory=dict)
+    listed: set[NodeId] = field(default_factory=set)
+    unheard_us: dict[NodeId, int] = field(default_factory=dict)
+    began: int | None = None
     report_us: int = 0
     round: int = 0
     look: Future[None] | None = None
@@ -88,18 +98,16 @@ class Watch:
     """Looks at all MR-clusters side by side; one look at a time for each.
 
     Replicas count on DataNodes that were heard from within ``heard_us``; how a drain gets on is told every
-    ``progress_us``. ``gone`` asks a node which daemons of an MR-cluster do not run on it; None: it does not answer.
+    ``sample_every_us``. A missing node is told of again after ``missing_us`` (one that drains: ``doubt_us``), then
+    after twice as long, and so on. ``gone`` asks a node which daemons of an MR-cluster do not run on it; None: unknown.
     """
 
-    def __init__(
-        self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, *, heard_us: int, progress_us: int
-    ) -> None:
+    def __init__(self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, settings: Settings) -> None:
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox
         self._gone = gone
-        self._heard_us = heard_us
-        self._progress_us = progress_us
+        self._settings = settings
         self._threads = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="watch")
         self._askers = ThreadPoolExecutor(max_workers=MOST_CLUSTERS, thread_name_prefix="ask")
         self._lock = threading.Lock()
@@ -163,16 +171,50 @@ class Watch:
                 compute=Compute.IDLE if node in idle else _compute(computing.get(node)),
                 stored=_stored(addresses, storing, node) if member.role is not Role.TRANSIENT else Stored.NOT_KNOWN,
                 gone=gone_on.get(node, ()),
+                repeated=True,
             )
             for node, member in cluster.members.items()
         }
         self._keep(cluster, eye)
-        self._look_at_blocks(cluster, eye, sights, storing, asked_us)
+        with_data = [node for node, member in cluster.members.items() if member.role is not Role.TRANSIENT]
+        self._note_listed(with_data, addresses, eye, storing, asked_us)
+        leaving = {n: sights.pop(n) for n in with_data if cluster.members[n].goal is not Goal.SERVING}
+        # A report takes its time: nobody else's news waits for it.
+        self._tell_of(cluster, eye, sights)
+        self._look_at_blocks(cluster, eye, leaving, storing, asked_us)
+        self._tell_of(cluster, eye, leaving)
+
+    def _tell_of(self, cluster: LiveCluster, eye: _Eye, sights: Mapping[NodeId, Sight]) -> None:
         now = self._clusters.get(cluster.id)
-        for node, member in cluster.members.items():
+        for node, sight in sights.items():
             # Where the masters were told something else while they answered, this is no answer to what is wanted now.
-            if now is not None and now.members.get(node) == member:
-                self._tell(cluster.id, node, eye.reported[node], sights[node])
+            if now is not None and now.members.get(node) == cluster.members[node]:
+                self._tell(cluster.id, node, eye.reported[node], sight)
+
+    def _note_listed(
+        self, members: Sequence[NodeId], addresses: MasterAddresses, eye: _Eye, storing: Storage, asked_us: int
+    ) -> None:
+        """Note which DataNodes have listed their blocks to this very NameNode: before that they are missing to it.
+
+        It tells the whole minutes since then; of one that never did, those since its own machine was started.
+        """
+        heard = {node for node in members if node in storing.nodes and storing.nodes[node].stored in HEARD}
+        if eye.began != storing.began:
+            eye.began = storing.began
+            eye.listed.clear()
+        eye.listed &= heard
+        eye.unheard_us |= dict.fromkeys(set(members) - heard, asked_us)
+        if heard <= eye.listed or storing.began is None:
+            return
+        try:
+            java = masters.namenode_bean(addresses, "Runtime", Deadline.after(limits.MASTERS_S), of="java.lang:type=")
+        except UnreadableError:
+            return
+        began_us = self._mailbox.clock.now_us() - (count(java.get("Uptime")) or 0) * 1000
+        for node in heard - eye.listed:
+            minutes, since_us = storing.nodes[node].reported_min, max(began_us, eye.unheard_us.get(node, began_us))
+            if minutes is not None and asked_us - (minutes + 1) * 60 * SECOND_US >= since_us:
+                eye.listed.add(node)
 
     def _daemons_gone(self, cluster: LiveCluster, eye: _Eye, storing: Storage) -> Mapping[NodeId, tuple[str, ...]]:
         """The daemons that do not run on members with a late heartbeat, as these said since the last look.
@@ -204,32 +246,33 @@ class Watch:
             del eye.reported[gone]
 
     def _look_at_blocks(
-        self, cluster: LiveCluster, eye: _Eye, sights: dict[NodeId, Sight], storing: Storage, asked_us: int
+        self, cluster: LiveCluster, eye: _Eye, leaving: dict[NodeId, Sight], storing: Storage, asked_us: int
     ) -> None:
-        """Add the blocks of those that leave with data: a report at first and when HDFS has let them go."""
-        leaving = [n for n, m in cluster.members.items() if m.goal is not Goal.SERVING and m.role is not Role.TRANSIENT]
-        wanted = [n for n in leaving if sights[n].stored in (Stored.LEFT, *UNHEARD)]
-        wanted += [
-            n for n in leaving if n not in wanted and not _has_report(eye.reported[n]) and sights[n].stored in HEARD
-        ]
+        """Add the blocks of those that leave with data: a report at first and when HDFS has let them go.
+
+        There is another one at first where a node had not listed its blocks before.
+        """
+        wanted = [n for n in leaving if leaving[n].stored in (Stored.LEFT, *UNHEARD)]
+        missed = [n for n in leaving if n not in wanted and not _has_report(eye.reported[n], n in eye.listed)]
+        wanted += [n for n in missed if leaving[n].stored in HEARD]
         if wanted and asked_us >= eye.report_us:
             reports = self._report(self._setup.masters(cluster), storing, wanted, asked_us)
             ended_us = self._mailbox.clock.now_us()
             eye.report_us = ended_us + (limits.REPORT_PART - 1) * (ended_us - asked_us)
             for node in wanted:
-                eye.reported[node].report = reports[node]
-                sights[node] = replace(sights[node], blocks=reports[node])
-        for node in leaving:
-            if sights[node].blocks is None:
+                eye.reported[node].report = report = replace(reports[node], has_own=node in eye.listed)
+                leaving[node] = replace(leaving[node], blocks=report)
+        for node, sight in leaving.items():
+            if sight.blocks is None:
                 last = eye.reported[node].report
                 # Why there was no report stays so until one is asked for again.
                 counts = replace(blocks.counts(storing, node), why=last.why if last is not None else "")
-                sights[node] = replace(sights[node], blocks=counts)
+                leaving[node] = replace(sight, blocks=counts)
 
     def _report(
         self, addresses: MasterAddresses, hdfs: Storage, nodes: list[NodeId], asked_us: int
     ) -> Mapping[NodeId, Blocks]:
-        sound = blocks.sound(hdfs, self._heard_us)
+        sound = blocks.sound(hdfs, self._settings.heard_us)
         return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(limits.REPORT_S))
 
     def _tell_masters(self, cluster: ClusterId, eye: _Eye, now: _Masters, error: str = "") -> None:
@@ -248,14 +291,26 @@ class Watch:
         if waits and same and sight.stored in (Stored.LEFT, *UNHEARD):
             # The next report is not due yet: nothing is known that was not known before.
             return
-        if last.sight is not None and _essence(sight) == _essence(last.sight):
-            progressed = sight.stored is Stored.LEAVING and _figures(sight) != _figures(last.sight)
-            if not progressed or sight.asked_us - last.at_us < self._progress_us:
+        news = last.sight is None or _essence(sight) != _essence(last.sight)
+        if not news and not self._again(last, sight):
+            progressed = last.sight and sight.stored is Stored.LEAVING and _figures(sight) != _figures(last.sight)
+            if not progressed or sight.asked_us - last.told_us < self._settings.sample_every_us:
                 return
-        last.sight, last.at_us = sight, sight.asked_us
-        self._mailbox.tell(
-            lambda at: NodeSeen(at_us=at, cluster=cluster, node=node, generation=last.member.generation, sight=sight)
-        )
+
+        def tells(at_us: int) -> NodeSeen:
+            last.sight, last.told_us, last.news_us = sight, at_us, at_us if news else last.news_us
+            generation = last.member.generation
+            return NodeSeen(at_us=at_us, cluster=cluster, node=node, generation=generation, sight=sight)
+
+        self._mailbox.tell(tells)
+
+    def _again(self, last: _LastReport, sight: Sight) -> bool:
+        """True if it is time to tell once more that a node is missing: it is lost only by a sight of then."""
+        goal = last.member.goal
+        if goal is Goal.EVACUATING or (sight.compute is not Compute.ABSENT and sight.stored not in UNHEARD):
+            return False
+        wait_us = self._settings.doubt_us if goal is Goal.DRAINING else self._settings.missing_us
+        return sight.asked_us - last.told_us >= max(wait_us, last.told_us - last.news_us)
 
 
 def _ask(addresses: MasterAddresses) -> tuple[Storage, Mapping[str, ComputeNode]]:
@@ -275,15 +330,15 @@ def is_late(node: StorageNode | None) -> bool:
     return node is not None and node.alive and (node.silent_s is None or node.silent_s >= limits.UNHEARD_S)
 
 
-def _has_report(last: _LastReport) -> bool:
-    return last.report is not None and last.report.known
+def _has_report(last: _LastReport, listed: bool = False) -> bool:
+    """True if there is a report on a node: one that has its own blocks, as soon as it has listed them."""
+    return last.report is not None and last.report.known and last.report.has_own >= listed
 
 
 def _essence(sight: Sight) -> object:
     """The part of a sight that is news at once; the rest is how a drain gets on."""
-    seen = sight.blocks
-    files = None if seen is None else (seen.known, seen.why, seen.at_risk, seen.missing)
-    return sight.compute, sight.stored, sight.gone, files
+    report = None if sight.blocks is None else with_counts(replace(sight.blocks, asked_us=0), Blocks())
+    return sight.compute, sight.stored, sight.gone, report
 
 
 def _figures(sight: Sight) -> Blocks | None:

@@ -135,7 +135,8 @@ class StorageNode:
 class Storage:
     """HDFS as a whole: bytes as they lie on disk, replicas included; ``safe_mode`` is empty when it is off.
 
-    What the NameNode does not say is None: neither "no block is missing" nor "not in safe mode".
+    What the NameNode does not say is None: neither "no block is missing" nor "not in safe mode". ``began`` is when it
+    was started, by its own clock: one that has begun anew has another.
     """
 
     nodes: Mapping[str, StorageNode]
@@ -143,6 +144,7 @@ class Storage:
     total_bytes: int | None
     missing_blocks: int | None
     safe_mode: str | None
+    began: int | None = None
 
     def in_service(self) -> tuple[str, ...]:
         """The nodes that take and keep blocks, sorted."""
@@ -238,6 +240,7 @@ def storage(masters: MasterAddresses, deadline: Deadline) -> Storage:
         total_bytes=count(bean.get("Total")),
         missing_blocks=count(bean.get("NumberOfMissingBlocks")),
         safe_mode=safe_mode if isinstance(safe_mode := bean.get("Safemode"), str) else None,
+        began=count(bean.get("NNStartedTimeInMillis")),
     )
 
 
@@ -279,10 +282,12 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
     return by_name
 
 
-def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline) -> Mapping[str, Any]:
-    """The NameNode's word about itself under this name of its JMX."""
+def namenode_bean(
+    masters: MasterAddresses, name: str, deadline: Deadline, of: str = "Hadoop:service=NameNode,name="
+) -> Mapping[str, Any]:
+    """The NameNode's word about itself, or about its process (``of`` Java), under this name of its JMX."""
     url = f"{masters.namenode}/jmx"
-    document = get_json(url, deadline, {"qry": f"Hadoop:service=NameNode,name={name}"}, key=masters.key)
+    document = get_json(url, deadline, {"qry": f"{of}{name}"}, key=masters.key)
     beans = listed({"jmx": document}, "jmx", "beans", url)
     if not beans:
         raise UnreadableError(url, f"the NameNode has no {name} yet: it is still starting")

@@ -38,7 +38,7 @@ def sight_of(
     """The view that masters have of a node; the report on its blocks knows of those that only a dead node has."""
     if blocks is None:
         missing = missing_of(cluster, only_here)
-        blocks = Blocks(asked_us=now_us, known=True, missing=missing, missing_files=len(missing))
+        blocks = Blocks(asked_us=now_us, known=True, has_own=True, missing=missing, missing_files=len(missing))
     return Sight(asked_us=now_us, compute=compute, stored=stored, blocks=blocks)
 
 

@@ -411,6 +411,7 @@ def sights(draw: st.DrawFn, now_us: int) -> Sight:
     blocks = Blocks(
         asked_us=max(0, now_us - draw(ago)),
         known=draw(st.sampled_from((True, True, False))),
+        has_own=draw(st.booleans()),
         at_risk_files=draw(st.sampled_from((0, 0, 0, 1))),
         missing=missing,
         missing_files=len(missing) + draw(st.sampled_from((0, 0, 0, 1))),
@@ -421,6 +422,7 @@ def sights(draw: st.DrawFn, now_us: int) -> Sight:
         compute=draw(st.sampled_from(list(Compute))),
         stored=draw(st.sampled_from(list(Stored))),
         blocks=draw(st.sampled_from((blocks, blocks, blocks, None))),
+        repeated=draw(st.booleans()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,6 +77,39 @@ def test_news_of_several_nodes_that_come_together_keep_their_own_times() -> None
     assert {n: (desk.node(n).life, desk.node(n).since_us) for n in times} == {
         n: (NodeLife.LOST, at) for n, at in times.items()
     }
+
+
+@pytest.mark.parametrize("begun", [grown, draining])
+def test_nobody_is_given_up_by_news_of_before_the_time_was_over(begun: Callable[[Role], Desk]) -> None:
+    """It was away for a moment. That it is back is told late, because the world waits for a report on another node."""
+    desk = begun(Role.TRANSIENT)
+    life = desk.node(NODE).life
+    desk.look(NODE, Compute.ABSENT, repeated=True)
+    began_s = desk.now_s
+    desk.wait(MISSING_S)
+    desk.wait(100)
+    assert desk.node(NODE).life is life
+    desk.look(NODE, Compute.ABSENT, repeated=True, late_s=desk.now_s - began_s - MISSING_S + 1)
+    assert desk.node(NODE).life is life
+    desk.look(NODE, Compute.RUNNING if begun is grown else Compute.DRAINING, repeated=True, late_s=30)
+    desk.wait(100)
+    assert desk.node(NODE).life is life
+    assert Key.DOUBT.of(NODE) not in desk.state.pending
+
+
+@pytest.mark.parametrize("begun", [grown, draining])
+def test_one_that_is_still_missing_when_the_time_is_over_is_given_up_as_soon_as_that_is_told(
+    begun: Callable[[Role], Desk],
+) -> None:
+    desk = begun(Role.TRANSIENT)
+    life = desk.node(NODE).life
+    desk.look(NODE, Compute.ABSENT, repeated=True)
+    desk.wait(MISSING_S)
+    assert desk.node(NODE).life is life
+    desk.wait(1)
+    desk.look(NODE, Compute.ABSENT, repeated=True)
+    assert desk.node(NODE).life in (NodeLife.LOST, NodeLife.CLEANING)
+    assert wipes(desk)
 
 
 def test_of_a_node_without_data_only_the_node_manager_counts() -> None:
@@ -479,6 +513,25 @@ def test_what_was_there_once_while_it_left_was_not_missing_before() -> None:
     never_wiped(desk, dies)
     assert desk.node(NODE).life is NodeLife.LOST
     assert "/x" in desk.node(NODE).alert
+
+
+def test_a_report_without_its_own_blocks_does_not_say_what_was_missing_before() -> None:
+    """The NameNode has begun anew, and the node has not listed its blocks yet; then it dies."""
+    desk = draining()
+    desk.now_s += 1
+    lost: dict[str, Any] = {"missing": ("/x",), "missing_files": 1}
+    desk.look(NODE, Compute.DRAINING, Stored.LEAVING, has_own=False, **lost)
+    assert desk.node(NODE).missing_before is None
+    desk.now_s += 1
+    desk.look(NODE, Compute.LEFT, Stored.LEAVING, why=NOT_KNOWN)
+    desk.now_s += 1
+
+    def dies() -> None:
+        desk.look(NODE, Compute.LOST, Stored.DEAD, **lost)
+        desk.wait(MISSING_S)
+
+    never_wiped(desk, dies)
+    assert "not known whether they were missing before" in desk.node(NODE).alert
 
 
 def test_an_evacuation_that_the_name_node_forgot_is_told_again() -> None:

@@ -14,6 +14,7 @@ from fawkes.core.values.effects import Goal, Member, Membership
 from fawkes.core.values.events import MastersSeen, NodeSeen, news_of
 from fawkes.core.values.model import ClusterId, NodeId, Role
 from fawkes.core.values.proof import Proof, not_proven
+from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Blocks, Compute, Sight, Stored
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
@@ -26,6 +27,7 @@ from tests.live.played import PlayedSetup, SetClock, live_cluster
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
 FSCK = "/fsck"
+MISSING_S, DOUBT_S = 20, 30
 IN, LEAVING, LEFT = "In Service", "Decommission In Progress", "Decommissioned"
 END = "\n\nThe filesystem under path '/' is HEALTHY"
 _AT = {1: "10.77.0.1:9866", 2: "10.77.0.2:9866"}
@@ -66,8 +68,8 @@ class Bench(SetClock, PlayedSetup):
 
     def controller(self) -> Watch:
         """The eyes of a controller that has just started."""
-        heard, progress = 10 * SECOND_US, 10 * SECOND_US
-        return Watch(self.clusters, self, self.mailbox, self.gone, heard_us=heard, progress_us=progress)
+        settings = Settings(missing_us=MISSING_S * SECOND_US, doubt_us=DOUBT_S * SECOND_US)
+        return Watch(self.clusters, self, self.mailbox, self.gone, settings)
 
     # --- what a watch asks of others
 
@@ -185,7 +187,7 @@ def test_facts_are_told_once(server: Server) -> None:
     events = bench.look()
     assert [type(event) for event in events] == [MastersSeen, NodeSeen, NodeSeen]
     assert {e.node: (e.generation, e.sight) for e in events if isinstance(e, NodeSeen)} == {
-        node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE))
+        node: (1, Sight(asked_us=bench.now, compute=Compute.RUNNING, stored=Stored.IN_SERVICE, repeated=True))
         for node in (MASTER, WORKER)
     }
     assert bench.look() + bench.look(after_s=1000) == []
@@ -551,7 +553,7 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
     for name in [*(f"a{number:02}" for number in range(30)), "z"]:
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
         clusters._put(live_cluster(name, MASTER, members, ready=True, working=True))
-    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, heard_us=1, progress_us=1)
+    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, Settings())
     try:
         watch.round()
         assert reached.wait(20)
