@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +13,8 @@ from typing import TypeVar, cast
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
 from fawkes.config.jobs.spark import EVENTS, HISTORY, KIND
+from fawkes.core.jobs import copied
+from fawkes.core.jobs.copied import Compared, Files
 from fawkes.core.values.effects import Load, Save
 from fawkes.core.values.model import ClusterId, Facts, Plain
 from fawkes.core.values.proof import NAMED
@@ -83,34 +86,67 @@ class _ToHdfs:
 
     A copy is called by what it copies: after a restart the same files find the copy that was begun for them, and
     others get one of their own. A note on the folder says that the target is a copy of ours, which may be brought up
-    to date; without it a folder that is there belongs to somebody. Neither a note nor an earlier attempt proves that
-    the target is still there: what this try did not copy it compares, file by file, by DistCp's update.
+    to date; without it a folder that is there belongs to somebody. Neither a note nor DistCp proves what is at the
+    target now: each try compares all files, and `core.jobs.copied` judges.
     """
 
     output: Output
     hdfs: Hdfs
-    run: Callable[[str, bool, bool], bool]
+    cluster: ClusterId
+    run: Callable[[str, bool, bool], object]
+    compare: Callable[[str], Compared]
     is_open: Callable[[str], bool]
     files: str = ""
 
     def copy(self) -> None:
-        """Copy all of it, or compare what an earlier try has copied, and copy again what is missing there."""
+        """Copy all of it that no earlier try has copied, compare all, and copy again what is missing or different."""
         self.files = self._look()
         note = self.hdfs.note(self.output.path, _COPIED) if self.files else None
         now = f"{self.files} {self.output.save_to}"
         if not self.files:
             return
-        name, copied = hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH], False
+        name = hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH]
         if note != now:
             again = note is not None and note.endswith(f" {self.output.save_to}")
-            copied = self._run(name, again)
+            self._run(name, again)
             self.hdfs.set_note(self.output.path, _COPIED, now)
-        if not copied:
+        found = self.compare(name)
+        if copied.to_copy_again(found):
             self._run(f"{name}-again", True, fresh=True)
+            found = self.compare(name)
+        if not copied.saved(found):
+            raise self._unequal(found)
 
-    def _run(self, name: str, again: bool, *, fresh: bool = False) -> bool:
+    def _unequal(self, found: Compared) -> FawkesError:
+        """The error for a copy that is not known to be equal: what is wrong with it, and whose move it is."""
+        here, there, retry = self.output.path, self.output.save_to, f"then `fawkes retry {self.cluster}`"
+        wrong = [f"{found.equal} of {found.files} files are known to be equal at {there}"]
+        moves = []
+        for files, kind in (
+            (found.missing, "are missing there"),
+            (found.different, "are different there"),
+            (found.unknown_there, "have no checksum there"),
+            (found.unknown_here, f"have no checksum in {self.cluster}"),
+            (found.extra, f"are there and not in {here}"),
+        ):
+            if files.count:
+                wrong.append(f"{files.count} {kind}: {_names(files)}")
+        if not found.whole:
+            wrong.append("the rest was not compared")
+        if found.unknown_there.count:
+            delete = f"delete these files there, and they are copied again ({_delete(there, found.unknown_there)})"
+            moves.append(f"Repair the HDFS of {there}, or {delete}; {retry}")
+        if found.unknown_here.count:
+            moves.append(f"Repair the HDFS of {self.cluster}, or delete these files in it; {retry}")
+        if found.extra.count:
+            moves.append(
+                f"Move the files that only {there} has away or delete them ({_delete(there, found.extra)}); {retry}"
+            )
+        return FawkesError("; ".join(wrong), hint=". ".join(moves))
+
+    def _run(self, name: str, again: bool, *, fresh: bool = False) -> None:
         try:
-            return self.run(name, again, fresh)
+            self.run(name, again, fresh)
         except HostError as error:
             if not again and not error.hint:
                 error.hint = f"If there is data at {self.output.save_to} already, move it away: it is not overwritten"
@@ -132,6 +168,16 @@ class _ToHdfs:
         if self.hdfs.summary(self.output.path) is None:
             return ""
         return fingerprint(files_below(self.hdfs, self.output.path))
+
+
+def _names(files: Files) -> str:
+    more = files.count - len(files.first)
+    return f"{', '.join(files.first)}{f' and {more} more' if more > 0 else ''}{f' ({files.why})' if files.why else ''}"
+
+
+def _delete(folder: str, files: Files) -> str:
+    """The command that deletes the first of some files."""
+    return f"`hdfs dfs -rm {shlex.quote(f'{folder}/{files.first[0]}')}`"
 
 
 def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
@@ -412,11 +458,14 @@ class Stages:
             return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"
 
-        def copy(name: str, again: bool, fresh: bool) -> bool:
+        def copy(name: str, again: bool, fresh: bool) -> None:
             job = (load_job if again else save_job)(source, output.save_to)
-            return self._copies.run(cluster, f"save-{number}-{name}", job, stop, fresh=fresh)
+            self._copies.run(cluster, f"save-{number}-{name}", job, stop, fresh=fresh)
 
-        return _ToHdfs(output, hdfs, copy, is_open)
+        def compare(name: str) -> Compared:
+            return self._copies.compare(cluster, f"save-{number}-{name}", source, output.save_to, stop)
+
+        return _ToHdfs(output, hdfs, cluster.id, copy, compare, is_open)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((known for known in self._clusters.all() if known.id == name), None)

@@ -1,0 +1,66 @@
+"""The verdict on a copy to another HDFS: saved, or lacking what. Only files that are known to be equal are saved.
+
+DistCp alone is no judge: it takes a file for equal when one of its two checksums cannot be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import cast
+
+from fawkes.core.values.model import Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The number of some files, the names of the first few, and the reason for the first one (may be empty)."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison of an output (here) with its copy (there), file by file.
+
+    ``files`` are those of the output, ``equal`` of them have the same length and the same, known checksum in both.
+    ``unknown_...`` have no checksum at one side, ``extra`` are at the target alone. ``whole`` is false if the
+    comparison was broken off.
+    """
+
+    files: int
+    equal: int
+    missing: Files = Files()
+    different: Files = Files()
+    unknown_here: Files = Files()
+    unknown_there: Files = Files()
+    extra: Files = Files()
+    whole: bool = True
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Plain]) -> Compared:
+        """A comparison as its program prints it; KeyError, TypeError or ValueError if it is none."""
+        given: dict[str, object] = {}
+        for field in fields(cls):
+            value = facts[field.name]
+            if isinstance(value, Mapping):
+                first = cast(Sequence[Plain], value["first"])
+                given[field.name] = Files(
+                    int(cast(int, value["count"])), tuple(map(str, first)), str(value["why"] or "")
+                )
+            else:
+                given[field.name] = value
+        return cls(**given)  # type: ignore[arg-type]
+
+
+def saved(found: Compared) -> bool:
+    """True if each file of the output is known to be equal at the target, which has no other file."""
+    others = (found.missing, found.different, found.unknown_here, found.unknown_there, found.extra)
+    return found.whole and found.equal == found.files and not any(files.count for files in others)
+
+
+def to_copy_again(found: Compared) -> bool:
+    """True if a further copy can bring what is lacking."""
+    return found.missing.count + found.different.count > 0
