@@ -53,7 +53,9 @@ def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, note
     save(site, EQUAL)
     if not noted:
         site.server.tree["/out/a"].xattrs.clear()
-    lacking = Compared(files=2, equal=1, **{how: Files(1, ("a/1",))})
+    gone, none = Files(1, ("a/1",)), Files()
+    missing, different = (gone, none) if how == "missing" else (none, gone)
+    lacking = Compared(files=2, equal=1, missing=missing, different=different)
     save(site, lacking, EQUAL)
     assert site.copies.hows() == ["-atomic", "-update"]
     with pytest.raises(UnsavedError, match=f"1 are {how} there: a/1"):

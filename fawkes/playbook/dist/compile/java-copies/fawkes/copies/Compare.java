@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileChecksum;
 import org.apache.hadoop.fs.FileStatus;
@@ -21,7 +22,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
 
 /**
- * Compares the files of a folder (here) with those of its copy (there) and prints what it saw as a line of JSON, for
+ * Compares the files of a folder (here) with those of its copy (there), and prints what it saw as a line of JSON for
  * core/jobs/copied.py to judge. The arguments are the two folders. Folders without files are not compared.
  */
 public final class Compare {
@@ -29,22 +30,22 @@ public final class Compare {
     private static final int WAITING = 1000;
     private static final int NAMED = 3;
     private static final int REASON = 200;
-    /** Each file whose nodes are gone can take minutes, so after so many the rest is not asked for. */
+    /** A file whose nodes are gone can take minutes: after so many the others are not asked for. */
     private static final int UNKNOWN = 100;
 
+    // A full queue makes the walk take part in the work, so no more files than these are in memory.
+    private final ThreadPoolExecutor pool = new ThreadPoolExecutor(THREADS, THREADS, 1, TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(WAITING), new ThreadPoolExecutor.CallerRunsPolicy());
+    private final Map<String, Files> found = new TreeMap<>();
     private final Side here;
     private final Side there;
-    private final Map<String, Files> found = new TreeMap<>();
-    private long files;
-    private long equal;
-    private volatile long unknown;
+    private volatile boolean whole = true;
 
     private Compare(Side here, Side there) {
         this.here = here;
         this.there = there;
-        for (String kind : List.of("missing", "different", "unknown_here", "unknown_there", "extra")) {
-            found.put(kind, new Files());
-        }
+        List.of("equal", "missing", "different", "unknown_here", "unknown_there", "extra")
+                .forEach(kind -> found.put(kind, new Files()));
     }
 
     public static void main(String[] args) throws Exception {
@@ -57,37 +58,23 @@ public final class Compare {
     }
 
     private Map<String, Object> run() throws IOException, InterruptedException {
-        // A full queue makes the walk take part in the work, so no more than a queue's files are in memory.
-        ThreadPoolExecutor pool = new ThreadPoolExecutor(THREADS, THREADS, 1, TimeUnit.SECONDS,
-                new ArrayBlockingQueue<>(WAITING), new ThreadPoolExecutor.CallerRunsPolicy());
-        boolean whole = walk(here, file -> {
-            files++;
-            pool.execute(() -> compare(file));
-        });
-        whole = whole && walk(there, file -> pool.execute(() -> lookForExtra(file)));
+        long files = walk(here, this::compare);
+        walk(there, this::lookForExtra);
         pool.shutdown();
-        whole = pool.awaitTermination(Long.MAX_VALUE, TimeUnit.NANOSECONDS) && whole;
+        pool.awaitTermination(Long.MAX_VALUE, TimeUnit.NANOSECONDS);
         Map<String, Object> line = new TreeMap<>(found);
-        line.put("files", files);
-        line.put("equal", equal);
-        line.put("whole", whole);
+        line.putAll(Map.of("files", files, "equal", found.get("equal").count, "whole", whole));
         return line;
     }
 
-    private interface Visitor {
-        void visit(FileStatus file);
-    }
-
-    /** Visits all files below a folder, none if it is not there; false when it was broken off. */
-    private boolean walk(Side side, Visitor visitor) throws IOException {
+    /** The number of files below a folder, none if it is not there; each is visited by some thread. */
+    private long walk(Side side, Consumer<FileStatus> visitor) throws IOException {
         Deque<RemoteIterator<FileStatus>> open = new ArrayDeque<>();
         if (side.status("") != null) {
             open.push(side.fs.listStatusIterator(side.root));
         }
-        while (!open.isEmpty()) {
-            if (unknown >= UNKNOWN) {
-                return false;
-            }
+        long files = 0;
+        while (whole && !open.isEmpty()) {
             if (!open.peek().hasNext()) {
                 open.pop();
                 continue;
@@ -96,35 +83,36 @@ public final class Compare {
             if (status.isDirectory()) {
                 open.push(side.fs.listStatusIterator(status.getPath()));
             } else {
-                visitor.visit(status);
+                files++;
+                pool.execute(() -> {
+                    if (whole) {
+                        visitor.accept(status);
+                    }
+                });
             }
         }
-        return true;
+        return files;
     }
 
     private void compare(FileStatus file) {
         String name = here.name(file);
-        FileStatus copy;
+        String asked = "unknown_there";
         try {
-            copy = there.status(name);
-        } catch (IOException | RuntimeException error) {
-            unknown("unknown_there", name, error);
-            return;
-        }
-        if (copy == null) {
-            add("missing", name, "");
-        } else if (copy.isDirectory() || copy.getLen() != file.getLen()) {
-            add("different", name, "");
-        } else if (file.getLen() == 0) {
-            same();
-        } else {
-            FileChecksum one = checksum(here, "unknown_here", name);
-            FileChecksum other = one == null ? null : checksum(there, "unknown_there", name);
-            if (other != null && one.equals(other)) {
-                same();
-            } else if (other != null) {
+            FileStatus copy = there.status(name);
+            if (copy == null) {
+                add("missing", name, "");
+            } else if (copy.isDirectory() || copy.getLen() != file.getLen()) {
                 add("different", name, "");
+            } else if (file.getLen() == 0) {
+                add("equal", name, "");
+            } else {
+                asked = "unknown_here";
+                FileChecksum sum = here.checksum(name);
+                asked = "unknown_there";
+                add(sum.equals(there.checksum(name)) ? "equal" : "different", name, "");
             }
+        } catch (IOException | RuntimeException error) {
+            add(asked, name, String.valueOf(error.getMessage()));
         }
     }
 
@@ -136,48 +124,26 @@ public final class Compare {
                 add("extra", name, "");
             }
         } catch (IOException | RuntimeException error) {
-            unknown("unknown_here", name, error);
+            add("unknown_here", name, String.valueOf(error.getMessage()));
         }
-    }
-
-    /** The checksum of a file; null when it is not known, which is counted. */
-    private FileChecksum checksum(Side side, String kind, String name) {
-        try {
-            FileChecksum sum = side.fs.getFileChecksum(side.path(name));
-            if (sum == null) {
-                throw new IOException("its file system has none");
-            }
-            return sum;
-        } catch (IOException | RuntimeException error) {
-            unknown(kind, name, error);
-            return null;
-        }
-    }
-
-    private synchronized void unknown(String kind, String name, Exception error) {
-        unknown++;
-        String why = String.valueOf(error.getMessage()).split("\n", 2)[0];
-        add(kind, name, why.substring(0, Math.min(REASON, why.length())));
     }
 
     private synchronized void add(String kind, String name, String why) {
         Files those = found.get(kind);
         if (those.count++ == 0) {
-            those.why = why;
+            String line = why.split("\n", 2)[0];
+            those.why = line.substring(0, Math.min(REASON, line.length()));
         }
         if (those.first.size() < NAMED) {
             those.first.add(name);
         }
+        whole = found.get("unknown_here").count + found.get("unknown_there").count < UNKNOWN;
     }
 
-    private synchronized void same() {
-        equal++;
-    }
-
-    /** How many files there are of a kind, the names of the first, and why the very first is one. */
+    /** The number of some files, the names of the first few, and the reason for the first one. */
     private static final class Files {
         public long count;
-        public String why;
+        public String why = "";
         public final List<String> first = new ArrayList<>();
     }
 
@@ -196,8 +162,9 @@ public final class Compare {
         }
 
         private Path path(String name) {
-            String own = root.toUri().getPath();
-            return new Path(root.toUri().getScheme(), root.toUri().getAuthority(), name.isEmpty() ? own : own + "/" + name);
+            // A Path of two strings would take a colon in the second one for the end of a scheme.
+            String own = root.toUri().getPath() + (name.isEmpty() ? "" : "/" + name);
+            return new Path(root.toUri().getScheme(), root.toUri().getAuthority(), own);
         }
 
         /** Null if there is no such file or folder. */
@@ -207,6 +174,14 @@ public final class Compare {
             } catch (FileNotFoundException error) {
                 return null;
             }
+        }
+
+        private FileChecksum checksum(String name) throws IOException {
+            FileChecksum sum = fs.getFileChecksum(path(name));
+            if (sum == null) {
+                throw new IOException("its file system has none");
+            }
+            return sum;
         }
     }
 }
