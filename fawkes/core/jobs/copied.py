@@ -5,11 +5,9 @@ DistCp alone is no judge: it takes a file for equal when one of its two checksum
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import cast
-
-from fawkes.core.values.model import Plain
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +38,22 @@ class Compared:
     whole: bool = True
 
     @classmethod
-    def of(cls, facts: Mapping[str, Plain]) -> Compared:
-        """A comparison as its program prints it; KeyError, TypeError or ValueError if it is none."""
-        given: dict[str, object] = {}
-        for field in fields(cls):
-            value = facts[field.name]
-            if isinstance(value, Mapping):
-                first = cast(Sequence[Plain], value["first"])
-                given[field.name] = Files(
-                    int(cast(int, value["count"])), tuple(map(str, first)), str(value["why"] or "")
-                )
-            else:
-                given[field.name] = value
-        return cls(**given)  # type: ignore[arg-type]
+    def of(cls, facts: Mapping[str, Any]) -> Compared:
+        """A comparison as its program prints it; KeyError or TypeError if it is none."""
+
+        def files(kind: str) -> Files:
+            return Files(facts[kind]["count"], tuple(facts[kind]["first"]), facts[kind]["why"])
+
+        return cls(
+            files=facts["files"],
+            equal=facts["equal"],
+            missing=files("missing"),
+            different=files("different"),
+            unknown_here=files("unknown_here"),
+            unknown_there=files("unknown_there"),
+            extra=files("extra"),
+            whole=facts["whole"],
+        )
 
 
 def saved(found: Compared) -> bool:
