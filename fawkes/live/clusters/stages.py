@@ -115,34 +115,33 @@ class _ToHdfs:
             self._run(f"{name}-again", True, fresh=True)
             found = self.compare(name)
         if not copied.saved(found):
-            raise self._unequal(found)
+            unread = unfinished(self.hdfs, self.output.path, self.is_open) if found.unknown_here.count else []
+            raise UnsavedError([*unread, Unsaved(self.output.path, self._unequal(found))])
 
-    def _unequal(self, found: Compared) -> FawkesError:
-        """The error for a copy that is not known to be equal: what is wrong with it, and whose move it is."""
-        here, there, retry = self.output.path, self.output.save_to, f"then `fawkes retry {self.cluster}`"
-        wrong = [f"{found.equal} of {found.files} files are known to be equal at {there}"]
-        moves = []
-        for files, kind in (
-            (found.missing, "are missing there"),
-            (found.different, "are different there"),
-            (found.unknown_there, "have no checksum there"),
-            (found.unknown_here, f"have no checksum in {self.cluster}"),
-            (found.extra, f"are there and not in {here}"),
+    def _unequal(self, found: Compared) -> str:
+        """The reason why a copy is not known to be equal, and whose move it is."""
+        here, there = self.output.path, self.output.save_to
+        wrong, moves = [f"{found.equal} of {found.files} files are known to be equal at {there}"], []
+        for files, kind, folder, move in (
+            (found.missing, "are missing there", "", ""),
+            (found.different, "are different there", "", ""),
+            (
+                found.unknown_there,
+                "have no checksum there",
+                there,
+                f"Repair the HDFS of {there}, or delete these files",
+            ),
+            (found.unknown_here, f"have no checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
+            (found.extra, f"are there and not in {here}", there, "Move these files away, or delete them"),
         ):
             if files.count:
                 wrong.append(f"{files.count} {kind}: {_names(files)}")
+            if files.count and move:
+                path = shlex.quote(f"{folder}/{files.first[0]}")
+                moves.append(f". {move} (`hdfs dfs -rm {path}`), then `fawkes retry {self.cluster}`")
         if not found.whole:
             wrong.append("the rest was not compared")
-        if found.unknown_there.count:
-            delete = f"delete these files there, and they are copied again ({_delete(there, found.unknown_there)})"
-            moves.append(f"Repair the HDFS of {there}, or {delete}; {retry}")
-        if found.unknown_here.count:
-            moves.append(f"Repair the HDFS of {self.cluster}, or delete these files in it; {retry}")
-        if found.extra.count:
-            moves.append(
-                f"Move the files that only {there} has away or delete them ({_delete(there, found.extra)}); {retry}"
-            )
-        return FawkesError("; ".join(wrong), hint=". ".join(moves))
+        return "; ".join(wrong) + "".join(moves)
 
     def _run(self, name: str, again: bool, *, fresh: bool = False) -> None:
         try:
@@ -173,11 +172,6 @@ class _ToHdfs:
 def _names(files: Files) -> str:
     more = files.count - len(files.first)
     return f"{', '.join(files.first)}{f' and {more} more' if more > 0 else ''}{f' ({files.why})' if files.why else ''}"
-
-
-def _delete(folder: str, files: Files) -> str:
-    """The command that deletes the first of some files."""
-    return f"`hdfs dfs -rm {shlex.quote(f'{folder}/{files.first[0]}')}`"
 
 
 def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:

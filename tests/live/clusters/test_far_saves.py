@@ -16,7 +16,7 @@ from tests.live.fake_hdfs import rpc, running
 from tests.support.stub import stub_master
 
 EQUAL = Compared(files=2, equal=2)
-LOST = Files(1, ("a/1",), "no DataNode has it")
+LOST = Files(1, ("1",), "no DataNode has it")
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, note
     save(site, EQUAL)
     if not noted:
         site.server.tree["/out/a"].xattrs.clear()
-    gone, none = Files(1, ("a/1",)), Files()
+    gone, none = Files(1, ("1",)), Files()
     missing, different = (gone, none) if how == "missing" else (none, gone)
     lacking = Compared(files=2, equal=1, missing=missing, different=different)
     save(site, lacking, EQUAL)
     assert site.copies.hows() == ["-atomic", "-update"]
-    with pytest.raises(UnsavedError, match=f"1 are {how} there: a/1"):
+    with pytest.raises(UnsavedError, match=f"1 are {how} there: 1"):
         save(site, lacking, lacking)
 
 
@@ -67,13 +67,13 @@ def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, note
     [
         (
             Compared(files=2, equal=1, unknown_there=LOST),
-            rf"1 of 2 files .* at {FAR}; 1 have no checksum there: a/1 \(no DataNode has it\)\. "
-            rf"Repair the HDFS of {FAR}, or delete .*`hdfs dfs -rm {FAR}/a/1`.*`fawkes retry c-1`",
+            rf"1 of 2 files .* at {FAR}; 1 have no checksum there: 1 \(no DataNode has it\)\. "
+            rf"Repair the HDFS of {FAR}, or delete .*`hdfs dfs -rm {FAR}/1`.*`fawkes retry c-1`",
         ),
-        (Compared(files=2, equal=1, unknown_here=LOST), r"1 have no checksum in c-1: a/1 .*Repair the HDFS of c-1"),
+        (Compared(files=2, equal=1, unknown_here=LOST), r"1 have no checksum in /out/a: 1 .*`hdfs dfs -rm /out/a/1`"),
         (
-            Compared(files=2, equal=2, extra=Files(7, ("a x", "a/y"))),
-            rf"7 are there and not in /out/a: a x, a/y and 5 more.*`hdfs dfs -rm '{FAR}/a x'`.*`fawkes retry c-1`",
+            Compared(files=2, equal=2, extra=Files(7, ("a x", "y"))),
+            rf"7 are there and not in /out/a: a x, y and 5 more.*`hdfs dfs -rm '{FAR}/a x'`.*`fawkes retry c-1`",
         ),
         (Compared(files=2, equal=1), "1 of 2 files are known to be equal"),
         (Compared(files=2, equal=2, whole=False), "the rest was not compared"),
@@ -87,3 +87,10 @@ def test_what_is_not_known_to_be_equal_is_not_saved(site: Site, found: Compared,
     assert site.copies.hows() == ["-atomic"]
     assert site.server.orders[-1] == "thaw"
     save(site, EQUAL)
+
+
+def test_a_file_that_the_mr_cluster_cannot_read_is_named_with_its_reason(site: Site) -> None:
+    site.server.tree["/out/a/1"].being_written = True
+    with pytest.raises(UnsavedError) as raised:
+        save(site, Compared(files=2, equal=1, unknown_here=LOST))
+    assert [row.path for row in raised.value.unsaved] == ["/out/a/1", "/out/a"]
