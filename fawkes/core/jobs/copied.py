@@ -56,12 +56,12 @@ class Compared:
         )
 
 
-def saved(found: Compared) -> bool:
+def saved(seen: Compared) -> bool:
     """True if each file of the output is known to be equal at the target, which has no other file."""
-    others = (found.missing, found.different, found.unknown_here, found.unknown_there, found.extra)
-    return found.whole and found.equal == found.files and not any(files.count for files in others)
+    others = (seen.missing, seen.different, seen.unknown_here, seen.unknown_there, seen.extra)
+    return seen.whole and seen.equal == seen.files and not any(files.count for files in others)
 
 
-def to_copy_again(found: Compared) -> bool:
+def to_copy_again(seen: Compared) -> bool:
     """True if a further copy can bring what is lacking."""
-    return found.missing.count + found.different.count > 0
+    return seen.missing.count + seen.different.count > 0

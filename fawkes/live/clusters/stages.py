@@ -110,36 +110,36 @@ class _ToHdfs:
             again = note is not None and note.endswith(f" {self.output.save_to}")
             self._run(name, again)
             self.hdfs.set_note(self.output.path, _COPIED, now)
-        found = self.compare(name)
-        if copied.to_copy_again(found):
+        seen = self.compare(name)
+        if copied.to_copy_again(seen):
             self._run(f"{name}-again", True, fresh=True)
-            found = self.compare(name)
-        if not copied.saved(found):
-            unread = unfinished(self.hdfs, self.output.path, self.is_open) if found.unknown_here.count else []
-            raise UnsavedError([*unread, Unsaved(self.output.path, self._unequal(found))])
+            seen = self.compare(name)
+        if not copied.saved(seen):
+            unread = unfinished(self.hdfs, self.output.path, self.is_open) if seen.unknown_here.count else []
+            raise UnsavedError([*unread, Unsaved(self.output.path, self._unequal(seen))])
 
-    def _unequal(self, found: Compared) -> str:
+    def _unequal(self, seen: Compared) -> str:
         """The reason why a copy is not known to be equal, and whose move it is."""
         here, there = self.output.path, self.output.save_to
-        wrong, moves = [f"{found.equal} of {found.files} files are known to be equal at {there}"], []
+        wrong, moves = [f"{seen.equal} of {seen.files} files are known to be equal at {there}"], []
         for files, kind, folder, move in (
-            (found.missing, "are missing there", "", ""),
-            (found.different, "are different there", "", ""),
+            (seen.missing, "are missing there", "", ""),
+            (seen.different, "are different there", "", ""),
             (
-                found.unknown_there,
+                seen.unknown_there,
                 "have no checksum there",
                 there,
                 f"Repair the HDFS of {there}, or delete these files",
             ),
-            (found.unknown_here, f"have no checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
-            (found.extra, f"are there and not in {here}", there, "Move these files away, or delete them"),
+            (seen.unknown_here, f"have no checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
+            (seen.extra, f"are there and not in {here}", there, "Move these files away, or delete them"),
         ):
             if files.count:
                 wrong.append(f"{files.count} {kind}: {_names(files)}")
             if files.count and move:
                 path = shlex.quote(f"{folder}/{files.first[0]}")
                 moves.append(f". {move} (`hdfs dfs -rm {path}`), then `fawkes retry {self.cluster}`")
-        if not found.whole:
+        if not seen.whole:
             wrong.append("the rest was not compared")
         return "; ".join(wrong) + "".join(moves)
 
