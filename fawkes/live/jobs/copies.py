@@ -27,7 +27,7 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.nodes.upload import Upload
-from fawkes.playbook.dist.compile.compiled import COPIES, place_of
+from fawkes.playbook.dist.compile.compiled import COPIES, jar_of
 
 _DISTCP = "org.apache.hadoop.tools.DistCp"
 _COMPARE = "fawkes.copies.Compare"
@@ -60,7 +60,7 @@ def _comparison(source: str, target: str) -> JobDetails:
     return JobDetails(
         kind="class",
         title=f"compare {source} with {target}",
-        jar=str(place_of(COPIES)),
+        jar=str(jar_of(COPIES)),
         main_class=_COMPARE,
         args=(source, target),
     )
@@ -108,7 +108,10 @@ class Copies:
                 raise HostError(f"{details.title} failed: {verdict.error or verdict.progress}", host=cluster.master)
 
     def compare(self, cluster: LiveCluster, name: str, source: str, target: str, stop: Callable[[], bool]) -> Compared:
-        """A comparison of a folder with its copy that was begun by this call; HostError when it fails."""
+        """A comparison of a folder with its copy that was begun by this call; HostError when it fails.
+
+        FawkesError as `jar_of` when the cache has lost its program, and it cannot be made again.
+        """
         name = f"{name}-compare"
         attempt = self.run(cluster, name, _comparison(source, target), stop, fresh=True)
         script = book.said(self._ground.folders(cluster.master, cluster.id), _id(name), attempt)

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,9 @@ from fawkes.live.jobs.copies import Copies, load_job
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
+from fawkes.playbook.dist.compile.compiled import COPIES
 from tests.live.played import NoUpload, PlayedGround, PlayedSetup, live_cluster
+from tests.support.cached import make
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -126,7 +129,11 @@ def test_one_that_has_succeeded_before_is_no_proof_of_how_its_target_is_now(benc
     assert bench.begun == [1, 2, 3]
 
 
-def test_each_comparison_is_one_of_its_own_and_without_its_line_nothing_is_known(bench: Bench) -> None:
+def test_each_comparison_is_one_of_its_own_and_without_its_line_nothing_is_known(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
+    make(COPIES)
     none, one = {"count": 0, "first": [], "why": ""}, {"count": 4, "first": ["a"], "why": "No such block"}
     kinds = {"missing": none, "different": none, "extra": none, "unknown_here": none, "unknown_there": one}
     bench.said = json.dumps({**kinds, "files": 5, "equal": 1, "whole": True})
