@@ -49,7 +49,7 @@ def test_a_copy_that_is_equal_is_copied_no_further(site: Site) -> None:
 @pytest.mark.parametrize("noted", [True, False])
 @pytest.mark.parametrize("how", ["missing", "different"])
 def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, noted: bool, how: str) -> None:
-    """Whether or not the controller lived to note the first copy."""
+    """The same if the controller died before it noted the first copy."""
     save(site, EQUAL)
     if not noted:
         site.server.tree["/out/a"].xattrs.clear()
