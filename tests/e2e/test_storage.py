@@ -108,9 +108,9 @@ def test_a_copy_whose_blocks_are_lost_is_not_saved_until_it_is_made_anew(
     far.ask("write", f"{target}/more", far.datanode, "1000", "1")
     (tmp_path / "blocked").rename(tmp_path / "theirs")
     site.until(
-        "the save to fail for the lost file", lambda: "1 have no checksum there: part-0" in alert_of(site, "lost")
+        "the save to fail for the lost file", lambda: "without a checksum there: part-0" in alert_of(site, "lost")
     )
-    assert "1 are there and not in /output: more" in alert_of(site, "lost")
+    assert "there, but not in /output: more" in alert_of(site, "lost")
     assert (site.ledger.clusters["lost"].life, len(site.nodes_of("lost"))) == (ClusterLife.SAVING, 2)
 
     for name in ("part-0", "more"):

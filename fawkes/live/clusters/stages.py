@@ -121,21 +121,16 @@ class _ToHdfs:
     def _unequal(self, seen: Compared) -> str:
         """The reason why a copy is not known to be equal, and whose move it is."""
         here, there = self.output.path, self.output.save_to
-        wrong, moves = [f"{seen.equal} of {seen.files} files are known to be equal at {there}"], []
+        wrong, moves = [f"files known to be equal at {there}: {seen.equal} of {seen.files}"], []
         for files, kind, folder, move in (
-            (seen.missing, "are missing there", "", ""),
-            (seen.different, "are different there", "", ""),
-            (
-                seen.unknown_there,
-                "have no checksum there",
-                there,
-                f"Repair the HDFS of {there}, or delete these files",
-            ),
-            (seen.unknown_here, f"have no checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
-            (seen.extra, f"are there and not in {here}", there, "Move these files away, or delete them"),
+            (seen.missing, "missing there", "", ""),
+            (seen.different, "different there", "", ""),
+            (seen.unknown_there, "without a checksum there", there, "Repair that HDFS, or delete these files in it"),
+            (seen.unknown_here, f"without a checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
+            (seen.extra, f"there, but not in {here}", there, "Move these files away, or delete them"),
         ):
             if files.count:
-                wrong.append(f"{files.count} {kind}: {_names(files)}")
+                wrong.append(f"{kind}: {_names(files)}")
             if files.count and move:
                 path = shlex.quote(f"{folder}/{files.first[0]}")
                 moves.append(f". {move} (`hdfs dfs -rm {path}`), then `fawkes retry {self.cluster}`")

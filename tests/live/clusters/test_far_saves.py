@@ -58,7 +58,7 @@ def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, note
     lacking = Compared(files=2, equal=1, missing=missing, different=different)
     save(site, lacking, EQUAL)
     assert site.copies.hows() == ["-atomic", "-update"]
-    with pytest.raises(UnsavedError, match=f"1 are {how} there: 1"):
+    with pytest.raises(UnsavedError, match=f"{how} there: 1"):
         save(site, lacking, lacking)
 
 
@@ -67,15 +67,15 @@ def test_what_has_gone_since_an_earlier_attempt_is_copied_again(site: Site, note
     [
         (
             Compared(files=2, equal=1, unknown_there=LOST),
-            rf"1 of 2 files .* at {FAR}; 1 have no checksum there: 1 \(no DataNode has it\)\. "
-            rf"Repair the HDFS of {FAR}, or delete .*`hdfs dfs -rm {FAR}/1`.*`fawkes retry c-1`",
+            rf"equal at {FAR}: 1 of 2; without a checksum there: 1 \(no DataNode has it\)\. "
+            rf"Repair that HDFS, or delete .*`hdfs dfs -rm {FAR}/1`\), then `fawkes retry c-1`",
         ),
-        (Compared(files=2, equal=1, unknown_here=LOST), r"1 have no checksum in /out/a: 1 .*`hdfs dfs -rm /out/a/1`"),
+        (Compared(files=2, equal=1, unknown_here=LOST), r"without a checksum in /out/a: 1 .*`hdfs dfs -rm /out/a/1`"),
         (
             Compared(files=2, equal=2, extra=Files(7, ("a x", "y"))),
-            rf"7 are there and not in /out/a: a x, y and 5 more.*`hdfs dfs -rm '{FAR}/a x'`.*`fawkes retry c-1`",
+            rf"there, but not in /out/a: a x, y and 5 more.*`hdfs dfs -rm '{FAR}/a x'`.*`fawkes retry c-1`",
         ),
-        (Compared(files=2, equal=1), "1 of 2 files are known to be equal"),
+        (Compared(files=2, equal=1), f"equal at {FAR}: 1 of 2"),
         (Compared(files=2, equal=2, whole=False), "the rest was not compared"),
     ],
 )
