@@ -152,6 +152,12 @@ esac
     )
 
 
+def said(folders: Folders, job: str, attempt: int) -> Script:
+    """The last line that an attempt has written to standard output, as fact ``said``; changes nothing."""
+    file = job_folder(folders, job, attempt) / "stdout"
+    return reading_in(folders, 'file={file}; fact said "$(tail -n 1 "$file" | head -c 100000)"', file=file)
+
+
 def keep(lease: Lease, kept: str) -> Script:
     """Write the copy of the MR-cluster that `found` reads, for the owner alone. Fact ``kept`` is ``yes``."""
     return changing(

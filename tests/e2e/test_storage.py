@@ -97,29 +97,57 @@ def test_outputs_are_saved_where_nothing_is_and_a_save_that_failed_is_tried_anew
     assert (site.ledger.clusters["far"].save_us or 0) > 0
 
 
+def test_a_copy_whose_blocks_are_lost_is_not_saved_until_it_is_made_anew(
+    site: RealSite, far: Storage, tmp_path: Path
+) -> None:
+    """DistCp leaves it as it is: the target gives no checksum to compare."""
+    target, blocks = f"{ALL_RESULTS}/lost", set(far.folder.rglob("blk_*"))
+    before = saved_but_blocked(site, far, "lost", target, tmp_path)
+    for block in set(far.folder.rglob("blk_*")) - blocks:
+        block.unlink()
+    far.ask("write", f"{target}/more", far.datanode, "1000", "1")
+    (tmp_path / "blocked").rename(tmp_path / "theirs")
+    site.until(
+        "the save to fail for the lost file", lambda: "without a checksum there: part-0" in alert_of(site, "lost")
+    )
+    assert "there, but not in /output: more" in alert_of(site, "lost")
+    assert (site.ledger.clusters["lost"].life, len(site.nodes_of("lost"))) == (ClusterLife.SAVING, 2)
+
+    for name in ("part-0", "more"):
+        far.ask("remove", f"{target}/{name}")
+    site.fawkes("retry", "lost")
+    site.until_life(ClusterLife.GONE, "lost")
+    assert below(far.ask("digests", target), target) == before
+
+
 def test_a_copy_that_has_gone_since_an_earlier_try_is_made_again(site: RealSite, far: Storage, tmp_path: Path) -> None:
     """Its note says that it is done, and nothing but HDFS has the data by then."""
-    blocked, again = tmp_path / "blocked", f"{ALL_RESULTS}/again"
-    blocked.mkdir()
-    (blocked / "theirs").write_text("somebody's")
-    outputs = [("/output", f"{far.rpc}{again}"), ("/two", str(blocked))]
-    rows = ", ".join(f'{{ path = "{path}", save_to = "{to}" }}' for path, to in outputs)
-    site.write("clusters/again.toml", f'min_nodes = 2\nreplication = 1\nblock_size = "1MiB"\noutputs = [{rows}]\n')
-    site.request("again")
-    core = next(n for n in site.nodes_of("again") if n.role is Role.CORE)
-    for path in ("/output/part-0", "/two/part-0"):
-        site.hdfs("again", "write", path, f"{site.hosts[core.node.id]}:9864", str(SIZE), "1")
-    before = below(site.hdfs("again", "digests", "/output"), "/output")
-
-    site.fawkes("release", "again", "--yes")
-    site.until("the save to fail", lambda: "theirs" in alert_of(site) or "exists already" in alert_of(site))
-    assert below(far.ask("digests", again), again) == before
+    again = f"{ALL_RESULTS}/again"
+    before = saved_but_blocked(site, far, "again", again, tmp_path)
     far.ask("remove", ALL_RESULTS)
-    blocked.rename(tmp_path / "theirs")
+    (tmp_path / "blocked").rename(tmp_path / "theirs")
     site.until_life(ClusterLife.GONE, "again")
     assert below(far.ask("digests", again), again) == before
-    assert (blocked / "part-0").stat().st_size == SIZE
+    assert (tmp_path / "blocked/part-0").stat().st_size == SIZE
 
 
-def alert_of(site: RealSite) -> str:
-    return site.ledger.clusters["again"].alert
+def saved_but_blocked(site: RealSite, far: Storage, name: str, target: str, folder: Path) -> dict[str, list[str]]:
+    """The output of an MR-cluster that was saved to a target by a first try, which failed for another output."""
+    (folder / "blocked").mkdir()
+    (folder / "blocked/theirs").write_text("somebody's")
+    outputs = [("/output", f"{far.rpc}{target}"), ("/two", str(folder / "blocked"))]
+    rows = ", ".join(f'{{ path = "{path}", save_to = "{to}" }}' for path, to in outputs)
+    site.write(f"clusters/{name}.toml", f'min_nodes = 2\nreplication = 1\nblock_size = "1MiB"\noutputs = [{rows}]\n')
+    site.request(name)
+    core = next(n for n in site.nodes_of(name) if n.role is Role.CORE)
+    for path in ("/output/part-0", "/two/part-0"):
+        site.hdfs(name, "write", path, f"{site.hosts[core.node.id]}:9864", str(SIZE), "1")
+    before = below(site.hdfs(name, "digests", "/output"), "/output")
+    site.fawkes("release", name, "--yes")
+    site.until("the save to fail", lambda: "theirs" in alert_of(site, name) or "exists already" in alert_of(site, name))
+    assert below(far.ask("digests", target), target) == before
+    return before
+
+
+def alert_of(site: RealSite, name: str) -> str:
+    return site.ledger.clusters[name].alert

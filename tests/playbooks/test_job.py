@@ -41,6 +41,7 @@ def test_a_job_runs_and_leaves_its_result(lease: Lease) -> None:
     assert facts["exit"] == "3"
     assert 0 <= int(facts["ended_us"]) - int(facts["began_us"]) < 20_000_000
     assert file(lease, "stdout").read_text() == "a  b$c\n"
+    assert ok(job.said(lease.folders, "wordcount", 1)) == {"said": "a  b$c"}
     assert "application_1_0002" in sh(job.look(lease.folders, "wordcount", 1)).stderr
 
 

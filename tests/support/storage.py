@@ -27,6 +27,7 @@ class Storage:
     """How it is reached from hosts and from the controller."""
 
     site: RealSite
+    folder: Path
     rpc = f"hdfs://{CONTROLLER_ADDRESS}:{_PORTS[3]}"
     web = f"http://{CONTROLLER_ADDRESS}:{_PORTS[1]}"
     datanode = f"{CONTROLLER_ADDRESS}:{_PORTS[14]}"
@@ -44,7 +45,7 @@ def storage(site: RealSite, folder: Path) -> Iterator[Storage]:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            yield Storage(site)
+            yield Storage(site, folder)
         finally:
             process.communicate()
 

@@ -127,6 +127,7 @@ def _provide(table: WorkloadTable) -> None:
             own_release=bool(cluster.release_dir),
             kerberos=cluster.security == KERBEROS,
             software=cluster.software,
+            save_to=[output.save_to for output in cluster.outputs],
         )
         for cluster in table.cluster
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +13,8 @@ from typing import TypeVar, cast
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
 from fawkes.config.clusters.details import DataSet, Output
 from fawkes.config.jobs.spark import EVENTS, HISTORY, KIND
+from fawkes.core.jobs import copied
+from fawkes.core.jobs.copied import Compared, Files
 from fawkes.core.values.effects import Load, Save
 from fawkes.core.values.model import ClusterId, Facts, Plain
 from fawkes.core.values.proof import NAMED
@@ -83,34 +86,61 @@ class _ToHdfs:
 
     A copy is called by what it copies: after a restart the same files find the copy that was begun for them, and
     others get one of their own. A note on the folder says that the target is a copy of ours, which may be brought up
-    to date; without it a folder that is there belongs to somebody. Neither a note nor an earlier attempt proves that
-    the target is still there: what this try did not copy it compares, file by file, by DistCp's update.
+    to date; without it a folder that is there belongs to somebody. Neither a note nor DistCp proves what is at the
+    target now: each try compares all files, and `core.jobs.copied` judges.
     """
 
     output: Output
     hdfs: Hdfs
-    run: Callable[[str, bool, bool], bool]
+    cluster: ClusterId
+    run: Callable[[str, bool, bool], object]
+    compare: Callable[[str], Compared]
     is_open: Callable[[str], bool]
     files: str = ""
 
     def copy(self) -> None:
-        """Copy all of it, or compare what an earlier try has copied, and copy again what is missing there."""
+        """Copy all of it that no earlier try has copied, compare all, and copy again what is missing or different."""
         self.files = self._look()
         note = self.hdfs.note(self.output.path, _COPIED) if self.files else None
         now = f"{self.files} {self.output.save_to}"
         if not self.files:
             return
-        name, copied = hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH], False
+        name = hashlib.sha256(now.encode()).hexdigest()[:_NAME_LENGTH]
         if note != now:
             again = note is not None and note.endswith(f" {self.output.save_to}")
-            copied = self._run(name, again)
+            self._run(name, again)
             self.hdfs.set_note(self.output.path, _COPIED, now)
-        if not copied:
+        seen = self.compare(name)
+        if copied.to_copy_again(seen):
             self._run(f"{name}-again", True, fresh=True)
+            seen = self.compare(name)
+        if not copied.saved(seen):
+            unread = unfinished(self.hdfs, self.output.path, self.is_open) if seen.unknown_here.count else []
+            raise UnsavedError([*unread, Unsaved(self.output.path, self._unequal(seen))])
 
-    def _run(self, name: str, again: bool, *, fresh: bool = False) -> bool:
+    def _unequal(self, seen: Compared) -> str:
+        """The reason why a copy is not known to be equal, and whose move it is."""
+        here, there = self.output.path, self.output.save_to
+        wrong, moves = [f"files known to be equal at {there}: {seen.equal} of {seen.files}"], []
+        for files, kind, folder, move in (
+            (seen.missing, "missing there", "", ""),
+            (seen.different, "different there", "", ""),
+            (seen.unknown_there, "without a checksum there", there, "Repair that HDFS, or delete these files in it"),
+            (seen.unknown_here, f"without a checksum in {here}", here, "Repair this HDFS, or delete these files in it"),
+            (seen.extra, f"there, but not in {here}", there, "Move these files away, or delete them"),
+        ):
+            if files.count:
+                wrong.append(f"{kind}: {_names(files)}")
+            if files.count and move:
+                path = shlex.quote(f"{folder}/{files.first[0]}")
+                moves.append(f". {move} (`hdfs dfs -rm {path}`), then `fawkes retry {self.cluster}`")
+        if not seen.whole:
+            wrong.append("the rest was not compared")
+        return "; ".join(wrong) + "".join(moves)
+
+    def _run(self, name: str, again: bool, *, fresh: bool = False) -> None:
         try:
-            return self.run(name, again, fresh)
+            self.run(name, again, fresh)
         except HostError as error:
             if not again and not error.hint:
                 error.hint = f"If there is data at {self.output.save_to} already, move it away: it is not overwritten"
@@ -132,6 +162,11 @@ class _ToHdfs:
         if self.hdfs.summary(self.output.path) is None:
             return ""
         return fingerprint(files_below(self.hdfs, self.output.path))
+
+
+def _names(files: Files) -> str:
+    more = files.count - len(files.first)
+    return f"{', '.join(files.first)}{f' and {more} more' if more > 0 else ''}{f' ({files.why})' if files.why else ''}"
 
 
 def _each(folders: Iterable[_F], act: Callable[[_F], None]) -> list[_Failure]:
@@ -412,11 +447,14 @@ class Stages:
             return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"
 
-        def copy(name: str, again: bool, fresh: bool) -> bool:
+        def copy(name: str, again: bool, fresh: bool) -> None:
             job = (load_job if again else save_job)(source, output.save_to)
-            return self._copies.run(cluster, f"save-{number}-{name}", job, stop, fresh=fresh)
+            self._copies.run(cluster, f"save-{number}-{name}", job, stop, fresh=fresh)
 
-        return _ToHdfs(output, hdfs, copy, is_open)
+        def compare(name: str) -> Compared:
+            return self._copies.compare(cluster, f"save-{number}-{name}", source, output.save_to, stop)
+
+        return _ToHdfs(output, hdfs, cluster.id, copy, compare, is_open)
 
     def _known(self, name: str) -> LiveCluster:
         cluster = next((known for known in self._clusters.all() if known.id == name), None)

@@ -43,6 +43,7 @@ def needs_of_details(details: ClusterDetails) -> tuple[Piece, ...]:
         own_release=bool(details.release_dir),
         kerberos=details.security == KERBEROS,
         software=details.software,
+        save_to=[output.save_to for output in details.outputs],
     )
 
 

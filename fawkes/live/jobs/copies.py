@@ -1,4 +1,4 @@
-"""Copies between the HDFS of an MR-cluster and another one: DistCp, run by the MR-cluster itself.
+"""Copies between the HDFS of an MR-cluster and another one, run by the MR-cluster itself, and their comparison.
 
 A copy is an attempt of the launcher of jobs, as a job is: it outlives the controller, is found again by its tag, and
 what an earlier controller began is waited for. Its name has a dot, which no job of a user may have. Whether an attempt
@@ -7,12 +7,14 @@ may begin and how it ended is decided in `core.attempts`, as for a job.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 
 from fawkes.base.errors import HostError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.core.jobs.attempts import AttemptVerdict, CopyCourse, may_begin
+from fawkes.core.jobs.copied import Compared
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId, JobSpec
@@ -25,14 +27,17 @@ from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.nodes.upload import Upload
+from fawkes.playbook.dist.compile.compiled import COPIES, jar_of
 
 _DISTCP = "org.apache.hadoop.tools.DistCp"
+_COMPARE = "fawkes.copies.Compare"
 
 
 def load_job(source: str, target: str) -> JobDetails:
     """The copy of an ``hdfs://`` folder into the MR-cluster; what is there already and equal is left alone.
 
-    Each file's checksum is compared, for which its blocks must be as long as those of its source.
+    Each file's checksum is compared, for which its blocks must be as long as those of its source. A file whose checksum
+    is not known is left alone as well.
     """
     return _distcp(source, target, "-update")
 
@@ -48,6 +53,16 @@ def _distcp(source: str, target: str, how: str) -> JobDetails:
         title=f"copy {source} to {target}",
         main_class=_DISTCP,
         args=(how, "-pbt", "-strategy", "dynamic", source, target),
+    )
+
+
+def _comparison(source: str, target: str) -> JobDetails:
+    return JobDetails(
+        kind="class",
+        title=f"compare {source} with {target}",
+        jar=str(jar_of(COPIES)),
+        main_class=_COMPARE,
+        args=(source, target),
     )
 
 
@@ -76,8 +91,8 @@ class Copies:
 
     def run(
         self, cluster: LiveCluster, name: str, details: JobDetails, stop: Callable[[], bool], *, fresh: bool = False
-    ) -> bool:
-        """Return when the copy is complete, and whether this call made it; HostError when a new attempt fails.
+    ) -> int:
+        """The attempt that completed the copy, once it has; HostError when a new attempt fails.
 
         Attempts that failed for an earlier call are skipped: what was wrong then may have been put right. When a new
         one is made is the core's to say. With ``fresh`` one that has succeeded is skipped as well: nobody knows what
@@ -88,9 +103,23 @@ class Copies:
             attempt += 1
             verdict, new = self._follow(cluster, _id(name), attempt, details, stop)
             if verdict.progress is Progress.SUCCEEDED and (new or not fresh):
-                return new
+                return attempt
             if new:
                 raise HostError(f"{details.title} failed: {verdict.error or verdict.progress}", host=cluster.master)
+
+    def compare(self, cluster: LiveCluster, name: str, source: str, target: str, stop: Callable[[], bool]) -> Compared:
+        """A comparison of a folder with its copy that was begun by this call; HostError when it fails.
+
+        FawkesError as `jar_of` when the cache has lost its program, and it cannot be made again.
+        """
+        name = f"{name}-compare"
+        attempt = self.run(cluster, name, _comparison(source, target), stop, fresh=True)
+        script = book.said(self._ground.folders(cluster.master, cluster.id), _id(name), attempt)
+        facts, _ = self._ground.look(cluster.master, script, within_s=limits.ATTEMPT_S)
+        try:
+            return Compared.of(json.loads(facts.get("said", "")))
+        except (KeyError, TypeError, ValueError) as error:
+            raise HostError(f"nobody knows how {target} compares with {source}", host=cluster.master) from error
 
     def _follow(
         self, cluster: LiveCluster, job: JobId, attempt: int, details: JobDetails, stop: Callable[[], bool]

@@ -14,7 +14,7 @@ from fawkes.playbook.criu.debian import CRIU, Criu
 from fawkes.playbook.dist import cache, maven
 from fawkes.playbook.dist.cache import BESIDE, Wanted
 from fawkes.playbook.dist.compile import compiled
-from fawkes.playbook.dist.compile.compiled import DOORS, LOAD, SECURE_IO, STREAMS, TASKS, JavaCode
+from fawkes.playbook.dist.compile.compiled import COPIES, DOORS, LOAD, SECURE_IO, STREAMS, TASKS, JavaCode
 from fawkes.playbook.dist.maven import Resolve, Say
 from fawkes.playbook.dist.pins import PINS, Pin, pin
 
@@ -22,7 +22,7 @@ Piece = Wanted | JavaCode | Criu
 
 STREAM = "stream"
 """The kind of jobs that need the part of streams."""
-COMPILED = {code.argument: code for code in (DOORS, SECURE_IO, LOAD, TASKS)}
+COMPILED = {code.argument: code for code in (DOORS, SECURE_IO, LOAD, TASKS, COPIES)}
 """The pieces that are compiled, by their names for `fawkes dist get`."""
 _ALONE: Mapping[str, Piece] = {**COMPILED, **BESIDE, CRIU.argument: CRIU, STREAMS.argument: STREAMS}
 
@@ -36,14 +36,21 @@ def of_name(name: str) -> tuple[Piece, ...]:
 
 
 def of_cluster(
-    version: str, *, own_release: bool = False, kerberos: bool = False, software: Iterable[str] = ()
+    version: str,
+    *,
+    own_release: bool = False,
+    kerberos: bool = False,
+    software: Iterable[str] = (),
+    save_to: Iterable[str] = (),
 ) -> tuple[Piece, ...]:
     """The pieces that an MR-cluster with this version of Hadoop needs; ``own_release``: the nodes have the site's own.
 
-    ``software`` is what its nodes have besides.
+    ``software`` is what its nodes have besides, ``save_to`` where its outputs go.
     """
+    copies = any(target.startswith("hdfs://") for target in save_to)
     hadoop = () if own_release else (pin(version),)
-    return (*hadoop, DOORS, *((SECURE_IO,) if kerberos else ()), *(BESIDE[name] for name in software))
+    ours = (DOORS, *([SECURE_IO] if kerberos else []), *([COPIES] if copies else []))
+    return (*hadoop, *ours, *(BESIDE[name] for name in software))
 
 
 def of_job(kind: str, checkpoint: str = "") -> tuple[Piece, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import FawkesError, UserError
-from fawkes.config.clusters.details import ClusterDetails, JobDetails
+from fawkes.config.clusters.details import ClusterDetails, JobDetails, Output
 from fawkes.core.state.state import State
 from fawkes.core.values.effects import Deploy, Effect, Host
 from fawkes.core.values.events import Condition, Event, Failed, NodeObserved, PauseAsked, Requested, Submitted
@@ -18,7 +18,7 @@ from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Nod
 from fawkes.live.hadoop.releases import MissingReleaseError, Releases, provide_needed, refuse_without_release, releases
 from fawkes.playbook.dist import manifest
 from fawkes.playbook.dist.cache import folder_of, is_there
-from fawkes.playbook.dist.compile.compiled import DOORS, SECURE_IO, JavaCode
+from fawkes.playbook.dist.compile.compiled import COPIES, DOORS, SECURE_IO, JavaCode
 from fawkes.playbook.dist.pieces import Piece, of_name
 from fawkes.playbook.dist.pins import pin
 from tests.live.played import give_hands, world_of
@@ -31,8 +31,11 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
 
 
-def requested(**details: str) -> Requested:
-    plain = ClusterDetails(**details).plain()  # type: ignore[arg-type]
+FAR = (Output(path="/out", save_to="hdfs://far/out"),)
+
+
+def requested(**details: Any) -> Requested:
+    plain = ClusterDetails(**details).plain()
     return Requested(at_us=1, spec=ClusterSpec(id=ClusterId("c-1"), min_nodes=1, details=plain), by="ann", ask="q")
 
 
@@ -57,10 +60,12 @@ def test_a_missing_hadoop_is_refused_with_its_command(tmp_path: Path) -> None:
         ({"release_dir": "/opt/hadoop"}, (), DOORS, "doors"),
         ({"hadoop_version": "3.5.0", "security": "kerberos"}, (pin("3.5.0"), DOORS), SECURE_IO, "3.5.0"),
         ({"release_dir": "/opt/hadoop", "security": "kerberos"}, (DOORS,), SECURE_IO, "kerberos"),
+        ({"hadoop_version": "3.5.0", "outputs": FAR}, (pin("3.5.0"), DOORS), COPIES, "3.5.0"),
+        ({"release_dir": "/opt/hadoop", "outputs": FAR}, (DOORS,), COPIES, "copies"),
     ],
 )
 def test_a_missing_jar_of_ours_is_refused_with_its_command(
-    details: dict[str, str], there: tuple[Piece, ...], lacking: JavaCode, command: str
+    details: dict[str, Any], there: tuple[Piece, ...], lacking: JavaCode, command: str
 ) -> None:
     for piece in there:
         make(piece)

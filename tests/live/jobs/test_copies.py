@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fawkes.base.errors import HostError
 from fawkes.base.units import SECOND_US
+from fawkes.core.jobs.copied import Compared, Files
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.jobs.copies import Copies, load_job
 from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire.rest import close_session
 from fawkes.playbook import Facts, Script
+from fawkes.playbook.dist.compile.compiled import COPIES
 from tests.live.played import NoUpload, PlayedGround, PlayedSetup, live_cluster
+from tests.support.cached import make
 from tests.support.stub import Stub, stub_master
 
 C = ClusterId("c")
@@ -45,6 +51,7 @@ class Bench(PlayedGround, PlayedSetup):
         self.after: list[str] = ["finished 0"]
         self.begun: list[int] = []
         self.looks = 0
+        self.said = ""
         self.stop_after = 1000
         self.cluster = live_cluster(C, MASTER, ready=True)
         self.recovered("ACTIVE")
@@ -68,17 +75,26 @@ class Bench(PlayedGround, PlayedSetup):
         ]
         self.yarn.answers[APPS] = {"apps": {"app": rows} if rows else None}
 
-    def copy(self, *, fresh: bool = False) -> bool:
-        """One call, as of one attempt of a stage: whether it made the copy."""
-        copies = Copies(self, self, NoUpload(), Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us)
-        return copies.run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after, fresh=fresh)
+    def copies(self) -> Copies:
+        return Copies(self, self, NoUpload(), Hurried(), quiet_us=QUIET_US, now_us=lambda: self.now_us)
+
+    def compare(self) -> Compared:
+        return self.copies().compare(self.cluster, "load-0", "/in", "hdfs://far/in", lambda: False)
+
+    def copy(self, *, fresh: bool = False) -> int:
+        """One call, as of one attempt of a stage: the attempt that made the copy."""
+        return self.copies().run(self.cluster, "load-0", JOB, lambda: self.looks >= self.stop_after, fresh=fresh)
 
     # --- the parts of Ground and Setup that copies use
 
     def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         self.now_us += SECOND_US
         self.looks += 1
-        number = next(n for n in range(1, 9) if f"copy.load-0.{n}" in script.text)
+        if "fact said" in script.text:
+            return Facts([("said", self.said)]), Result(node, 0, "", "")
+        named = re.search(r"copy\.load-0(?:-compare)?\.(\d)", script.text)
+        assert named is not None
+        number = int(named[1])
         stands = self.launchers[number - 1] if number <= len(self.launchers) else ["absent"]
         state, _, exit_code = (stands.pop(0) if len(stands) > 1 else stands[0]).partition(" ")
         facts = Facts([("state", state), *([("exit", exit_code)] if exit_code else [])])
@@ -106,13 +122,31 @@ def test_a_copy_is_begun_once_and_followed_to_its_end(bench: Bench) -> None:
 
 
 def test_one_that_has_succeeded_before_is_no_proof_of_how_its_target_is_now(bench: Bench) -> None:
-    assert bench.copy()
-    assert not bench.copy()
-    assert bench.copy(fresh=True)
+    assert (bench.copy(), bench.copy(), bench.copy(fresh=True)) == (1, 1, 2)
     bench.after = ["finished 1"]
     with pytest.raises(HostError, match="it says why"):
         bench.copy(fresh=True)
     assert bench.begun == [1, 2, 3]
+
+
+def test_each_comparison_is_one_of_its_own_and_without_its_line_nothing_is_known(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAWKES_CACHE", str(tmp_path))
+    make(COPIES)
+    none, one = {"count": 0, "first": [], "why": ""}, {"count": 4, "first": ["a"], "why": "No such block"}
+    kinds = {"missing": none, "different": none, "extra": none, "unknown_here": none, "unknown_there": one}
+    bench.said = json.dumps({**kinds, "files": 5, "equal": 1, "whole": True})
+    for _ in range(2):
+        assert bench.compare() == Compared(5, 1, unknown_there=Files(4, ("a",), "No such block"))
+    assert bench.begun == [1, 2]
+    for said in ("", "[]", "{}", json.dumps({**kinds, "files": 5, "equal": 1}), "{"):
+        bench.said = said
+        with pytest.raises(HostError, match="nobody knows how hdfs://far/in compares with /in"):
+            bench.compare()
+    bench.after = ["finished 1"]
+    with pytest.raises(HostError, match="compare /in with hdfs://far/in failed: Error: it says why"):
+        bench.compare()
 
 
 def test_what_an_earlier_controller_began_is_waited_for(bench: Bench) -> None:

@@ -46,12 +46,13 @@ def test_a_dry_run_fetches_nothing(cache_dir: Path, failing_maven: None) -> None
     ended = run("get", "3.4.2", "--dry-run")
 
     assert ended.exit_code == 0
-    hadoop, doors, kerberos, load, tasks = ended.stdout.splitlines()
+    hadoop, doors, kerberos, load, tasks, copies = ended.stdout.splitlines()
     assert hadoop == f"would resolve the 182 jars of Hadoop 3.4.2 by Maven into {cache_dir}/hadoop-3.4.2"
     assert doors.startswith(f"would compile the door keepers of the daemons into {cache_dir.parent}/doors/")
     assert kerberos.startswith("would compile the additions for MR-clusters with Kerberos into ")
     assert load.startswith("would compile the load jobs into ")
     assert tasks.startswith("would compile the ApplicationMaster for jobs of tasks into ")
+    assert copies.startswith("would compile the comparison of copies in another HDFS into ")
     assert not cache_dir.exists()
 
 
@@ -62,6 +63,7 @@ def test_a_dry_run_fetches_nothing(cache_dir: Path, failing_maven: None) -> None
         ("kerberos", "fawkes-secure-io.jar"),
         ("load", "fawkes-load.jar"),
         ("tasks", "fawkes-tasks.jar"),
+        ("copies", "fawkes-copies.jar"),
     ],
 )
 def test_a_dry_run_of_what_is_compiled_says_where_it_would_be(cache_dir: Path, name: str, jar: str) -> None:

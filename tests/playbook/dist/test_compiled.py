@@ -35,7 +35,7 @@ def test_all_is_made_on_a_bare_machine_and_without_network_from_then_on(
     place_of(DOORS).unlink()
     assert provide(of_cluster("3.5.0"), say=said.append) == [DOORS]
     assert all(is_there(piece) for piece in of_cluster("3.5.0", kerberos=True))
-    assert {"3.5.0", "doors", "kerberos", "load", "tasks"} <= set(there())
+    assert {"3.5.0", "doors", "kerberos", "load", "tasks", "copies"} <= set(there())
 
 
 def _without_maven(folder: Path) -> str:

@@ -83,6 +83,14 @@ TASKS = JavaCode(
 )
 """The client, the ApplicationMaster and the last step of each task of jobs of kind "tasks"."""
 
+COPIES = JavaCode(
+    sources=Path(__file__).parent / "java-copies",
+    title="the comparison of copies in another HDFS",
+    argument="copies",
+    name="copies",
+)
+"""What compares an output with its copy in another HDFS before the MR-cluster gives its nodes back."""
+
 STREAMS = JavaCode(
     sources=Path(__file__).parent / "java-streams",
     title="the part of streams that is in Spark's driver",
