@@ -51,6 +51,7 @@ def test_files_are_equal_only_where_both_checksums_are_known(tmp_path: Path) -> 
         assert (saved(found), to_copy_again(found)) == (False, True)
         write("/copy", OUTPUT)
         hdfs.mkdir("/copy/no/file")
+        write("/copy/no", {".distcp.tmp.attempt_1": b"begun by a copy that was killed"})
         assert compare(hadoop) == Compared(files=5, equal=5)
 
         before = set((tmp_path / "h").rglob("blk_*"))

@@ -32,6 +32,8 @@ public final class Compare {
     private static final int REASON = 200;
     /** A file whose nodes are gone can take minutes: after so many the others are not asked for. */
     private static final int UNKNOWN = 100;
+    /** The name of a file that DistCp has begun to copy: of one that was killed it stays, and is no copy of anything. */
+    private static final String BEGUN = ".distcp.tmp.";
 
     // A full queue makes the walk take part in the work, so no more files than these are in memory.
     private final ThreadPoolExecutor pool = new ThreadPoolExecutor(THREADS, THREADS, 1, TimeUnit.SECONDS,
@@ -120,7 +122,8 @@ public final class Compare {
         String name = there.name(copy);
         try {
             FileStatus file = here.status(name);
-            if (file == null || file.isDirectory()) {
+            boolean left = copy.getPath().getName().startsWith(BEGUN);
+            if ((file == null && !left) || (file != null && file.isDirectory())) {
                 add("extra", name, "");
             }
         } catch (IOException | RuntimeException error) {
