@@ -308,8 +308,8 @@ my_epoch={epoch}; my_controller={controller}; my_place={place}
 _READ_LEASE = r"""
 umask 022
 if away; then
-    echo "$work lay on ${my_place#"$work on "}, and would lie on ${place#"$work on "} now. Mount its disk: Fawkes looks \
-again. If it is to lie there from now on, make the file $work/lies-here on the node" >&2
+    echo "$work lay on ${my_place#"$work on "}, and would lie on ${place#"$work on "} now. Mount its disk: Fawkes" \
+        "looks again. If it is to lie there from now on, make the file $work/lies-here on the node" >&2
     exit 85
 fi
 # Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.

@@ -5,9 +5,9 @@
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
 # would pass for a newer epoch.
 # `place_of WORK_DIR`: that folder, and the mount point that it is on, or would be.
-# `away`: what the node's lease `my_...` is for is not seen, because the work folder would lie elsewhere than `my_place`.
-# A folder that is there may be older than the disk, or the mount point: only the same lease, or an administrator's
-# file, says that it is the right one. `place` is where it lies now, empty where there is nothing to compare.
+# `away`: the work folder would lie elsewhere than `my_place`, so nothing is known of it. One that is there may be older
+# than the disk, or the mount point itself: only the same lease (`my_...`), or an administrator's file, says that it is
+# the right one. `place` is where it lies now, empty where there is nothing to compare.
 # `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
 # one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
 # wipe knows it even when nobody else does any more.
@@ -73,7 +73,8 @@ read_lease() {
 }
 place_of() {
     readlink -m "$1" | awk -v work="$1" 'NR == FNR { real = $0 "/"; next }
-        { at = $2; gsub(/\\040/, " ", at); if (index(real, at == "/" ? at : at "/") == 1 && length(at) > length(on)) on = at }
+        { at = $2; gsub(/\\040/, " ", at) }
+        index(real, at == "/" ? at : at "/") == 1 && length(at) > length(on) { on = at }
         END { print work " on " on }' - /proc/self/mounts
 }
 away() {
