@@ -140,7 +140,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "the node cannot run anything as the MR-cluster's own user",
         "Repair that on the node, or correct `run_as`; the page `security` says what such a user needs",
     ),
-    Exit.AWAY: (NodeAwayError, "the disk with the work folder is away", "Nothing was changed there"),
+    Exit.AWAY: (NodeAwayError, "the disk with the work folder is not mounted", "Nothing was changed there"),
     Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
 }
 
@@ -308,8 +308,8 @@ my_epoch={epoch}; my_controller={controller}; my_place={place}
 _READ_LEASE = r"""
 umask 022
 if away; then
-    echo "$work lay on ${my_place#"$work on "}, and would lie on ${place#"$work on "} now. Mount its disk: Fawkes" \
-        "looks again. If it is to lie there from now on, make the file $work/lies-here on the node" >&2
+    echo "$work was on ${my_place#"$work on "}, and would be on ${place#"$work on "} now. Mount the disk: Fawkes tries" \
+        "again. If the folder is to be there from now on, make the file $work/lies-here on the node" >&2
     exit 85
 fi
 # Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.

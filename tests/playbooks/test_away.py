@@ -64,7 +64,7 @@ def test_nothing_is_made_or_wiped_where_the_disk_is_away(right: Lease, disk: Pat
         assert ran.exit == Exit.AWAY
         error = failure("node01", "taking the node", ran.exit, ran.stderr)
         assert isinstance(error, NodeAwayError)
-        assert f"{lease.work_dir} lay on {lease.work_dir.parent}, and would lie on " in str(error)
+        assert f"{lease.work_dir} was on {lease.work_dir.parent}, and would be on " in str(error)
         assert f"make the file {lease.work_dir}/lies-here" in str(error)
     assert os.listdir(lease.work_dir.parent) == []
     assert "image" not in ok(moving.look(lease))

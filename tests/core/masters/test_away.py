@@ -9,7 +9,7 @@ from fawkes.store.record import text_of
 from tests.support.desk import Desk, grown
 from tests.support.masters import OLD, PATIENCE_S, SILENT_S, A, at, begun, cluster, how, look, silence, up
 
-AWAY = "taking the node failed: the disk with the work folder is away: /data/fawkes lay on /data"
+AWAY = "taking the node failed: the disk with the work folder is not mounted: /data/fawkes was on /data"
 PLACE = "/data/fawkes on /data"
 
 
