@@ -308,8 +308,8 @@ my_epoch={epoch}; my_controller={controller}; my_place={place}
 _READ_LEASE = r"""
 umask 022
 if away; then
-    echo "$work was on ${my_place#"$work on "}, and would be on ${place#"$work on "} now. Mount the disk: Fawkes tries" \
-        "again. If the folder is to be there from now on, make the file $work/lies-here on the node" >&2
+    echo "$work was on ${my_place#"$work on "}, and would be on ${place#"$work on "} now. Mount the disk: Fawkes" \
+        "tries again. If the folder is to be there from now on, make the file $work/lies-here on the node" >&2
     exit 85
 fi
 # Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.
@@ -321,7 +321,7 @@ until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
     tries=$((tries - 1))
 done
-[ "$place" != "$my_place" ] || [ ! -e "$work/lies-here" ] || rm -f "$work/lies-here"
+[ ! -e "$work/lies-here" ] || [ "$place" != "${my_place:-not known}" ] || rm -f "$work/lies-here"
 read_lease "$work"
 refuse() {
     lease_facts

@@ -96,7 +96,7 @@ NODES: Mapping[str, Template] = {
     "join-failed": "{node} did not come up for {cluster} ({error}): another attempt follows",
     "no-release": "{node} cannot join {cluster} yet: {error}",
     "replaces": "{node} takes the place of {other} in the deployment of {cluster}",
-    "node-away": "{node} cannot be used now ({error}): {cluster} is deployed without it, and it is wiped when it can be",
+    "node-away": "{node} cannot be used ({error}): {cluster} is deployed without it, and it is wiped when it can be",
     "free-silent": "{node} is free, but cannot be reached ({error}): no MR-cluster gets it before it can",
     "free-answers": "{node} answers, and can be given to an MR-cluster",
     "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",

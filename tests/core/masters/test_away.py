@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fawkes.core.values.effects import Deploy, Host, LookAtMasters
+from fawkes.core.values.effects import Host, LookAtMasters
 from fawkes.core.values.events import Condition
-from fawkes.core.values.model import ClusterLife, NodeAlert, NodeId, NodeLife, Role
+from fawkes.core.values.model import ClusterLife, NodeAlert, NodeLife, Role
 from fawkes.store.record import text_of
 from tests.support.desk import Desk, grown
-from tests.support.masters import OLD, PATIENCE_S, SILENT_S, A, at, begun, cluster, how, look, silence, up
+from tests.support.masters import OLD, PATIENCE_S, SILENT_S, at, begun, cluster, how, look, silence, up
 
 AWAY = "taking the node failed: the disk with the work folder is not mounted: /data/fawkes was on /data"
 PLACE = "/data/fawkes on /data"
@@ -46,18 +46,6 @@ def test_masters_whose_disk_is_away_are_waited_for_as_silent_ones() -> None:
     assert begun(desk)
 
 
-def test_a_disk_that_comes_back_in_time_loses_nothing() -> None:
-    desk = up()
-    silence(desk)
-    at(desk, SILENT_S)
-    away(desk, OLD)
-    desk.see(OLD, Condition.SERVING, place=PLACE)
-    desk.masters("a")
-    at(desk, 2 * PATIENCE_S)
-    assert (cluster(desk).master, cluster(desk).moving, desk.node(OLD).alert) == (OLD, None, "")
-    assert not desk.effects(LookAtMasters)
-
-
 def test_an_mr_cluster_that_loads_is_not_given_up_for_a_disk_that_is_away() -> None:
     desk = Desk(6, how=how())
     desk.request("a", 3)
@@ -78,11 +66,3 @@ def test_a_node_whose_disk_is_away_is_not_clean() -> None:
     assert (desk.node("node03").life, desk.node("node03").alert) == (NodeLife.LOST, AWAY)
     desk.wait_for("host:node03")
     assert desk.latest(Host)[0].role is None
-
-
-def test_a_deployment_goes_on_without_a_node_whose_disk_is_away() -> None:
-    desk = Desk(3)
-    desk.request("a", 2)
-    desk.failed("cluster:a", AWAY, away="node01")
-    assert NodeId("node01") not in desk.latest(Deploy)[0].members
-    assert desk.state.clusters[A].life is ClusterLife.DEPLOYING
