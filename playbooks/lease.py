@@ -19,7 +19,7 @@ def take(lease: Lease) -> Script:
     """Hold a free node for the lease's MR-cluster; taking it again changes nothing.
 
     Exit HELD where another MR-cluster or generation holds it, CLOSED for one that was told to leave. Fact ``lease``
-    is ``taken`` or ``kept``.
+    is ``taken`` or ``kept``, ``place`` the work folder and its mount point (`Lease.place`).
     """
     return lease_change(
         lease,
@@ -28,6 +28,7 @@ def take(lease: Lease) -> Script:
 check_open
 write_lease "$my_cluster" "$my_generation"
 if [ $mine = yes ]; then fact lease kept; else fact lease taken; fi
+fact place "${place:-$(place_of "$work")}"
 """,
     )
 
@@ -52,7 +53,8 @@ fact lease closed
 def release(lease: Lease) -> Script:
     """Give a node back that holds nothing of the MR-cluster any more; for a free node nothing changes.
 
-    Exit CLEAN_FAILED while a process or the folder of the MR-cluster is left. Fact ``lease`` is ``free``.
+    Exit CLEAN_FAILED while a process or the folder of the MR-cluster is left. Fact ``lease`` is ``free``, and
+    ``place`` as in `take`.
     """
     return lease_change(
         lease,
@@ -65,6 +67,7 @@ left=$(marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node"
 [ ! -e {group_file} ] || refuse 70 "it was not shown that the control group of $my_cluster is empty"
 write_lease '' ''
 fact lease free
+fact place "${place:-$(place_of "$work")}"
 """,
         root=lease.folders.root,
         user_file=lease.folders.user_file,

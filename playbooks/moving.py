@@ -42,6 +42,7 @@ pids() { cut -d' ' -f1; }
 # `image FOLDER CLUSTER_ID`: yes, no, or nothing where that cannot be known because the disk does not answer.
 _IMAGE = r"""
 image() {
+    ! away || return 0
     [ -e "$1" ] || { ls "$work" >/dev/null 2>&1 && echo no; return 0; }
     [ -e "$1/current/VERSION" ] || { ls "$1" >/dev/null 2>&1 && echo no; return 0; }
     version=$(cat "$1/current/VERSION" 2>/dev/null) && names=$(ls -r "$1/current" 2>/dev/null) || return 0
@@ -72,6 +73,7 @@ def look(lease: Lease) -> Script:
         lease.folders,
         r"""
 my_pool={pool}; my_cluster={cluster}; work={work}; nn={nn}
+my_node={node}; my_generation={generation}; my_place={place}
 """
         + _PROCESSES
         + _IMAGE
@@ -86,6 +88,9 @@ usable=$(image "$nn" {id})
         cluster=lease.cluster,
         work=lease.work_dir,
         nn=lease.folders.nn,
+        node=lease.node,
+        generation=lease.generation,
+        place=lease.place,
         id=cluster_id(lease),
         mark=MARK,
     )

@@ -6,7 +6,8 @@
     |- UserError           fix the command or the file                        exit 2
     |  `- ConfigError      ... this key of this file                          exit 2
     |- HostError           look at this host                                  exit 1
-    |  `- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
+    |  |- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
+    |  `- NodeAwayError    ... its disk is not mounted: nothing was done there exit 1
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
     |- FullError           the ledger's disk has no room: free some            exit 1
     |- DeadlineError       it took longer than its deadline                   exit 5
@@ -93,6 +94,10 @@ class NodeRefusedError(HostError):
     """
 
     exit_status = ExitStatus.REFUSED
+
+
+class NodeAwayError(HostError):
+    """A node whose work folder would lie elsewhere than before: its disk is not mounted. Nothing was done there."""
 
 
 class PartialError(FawkesError):

@@ -17,7 +17,15 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError, UserError
+from fawkes.base.errors import (
+    ElsewhereError,
+    FawkesError,
+    HostError,
+    NodeAwayError,
+    NodeRefusedError,
+    RefusedError,
+    UserError,
+)
 from fawkes.playbook.prelude import PRELUDE
 from fawkes.playbook.quota_shell import QUOTAS
 from fawkes.playbook.script import Facts, Script, Secret, Value, read_facts
@@ -83,6 +91,8 @@ class Exit(IntEnum):
     """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
     UNFIT_USER = 84
     """The MR-cluster's own Unix user cannot be used on the node."""
+    AWAY = 85
+    """The work folder would lie on another mount point than before: its disk is away, and nothing is known of it."""
 
 
 _REFUSED_ALONE = (
@@ -130,6 +140,7 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         "the node cannot run anything as the MR-cluster's own user",
         "Repair that on the node, or correct `run_as`; the page `security` says what such a user needs",
     ),
+    Exit.AWAY: (NodeAwayError, "the disk with the work folder is not mounted", "Nothing was changed there"),
     Exit.DIED: (HostError, "a daemon ended at once", "`fawkes logs` has the whole log"),
 }
 
@@ -238,7 +249,8 @@ class Lease:
     """The right to change a node: who asks, for whom, and since which epoch.
 
     ``cluster`` "" asks for the node itself, whoever holds it (folders, software). ``epoch`` grows by one with each
-    start of the controller; ``controller`` tells two of the same epoch apart (a restored backup).
+    start of the controller; ``controller`` tells two of the same epoch apart (a restored backup). ``place`` is where
+    the work folder lies as far as is known, "FOLDER on MOUNT POINT": nothing is changed where it would lie elsewhere.
     """
 
     node: str
@@ -248,6 +260,7 @@ class Lease:
     generation: int
     epoch: int
     controller: str
+    place: str = ""
 
     def __post_init__(self) -> None:
         for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
@@ -289,11 +302,16 @@ aside() {
 
 _MY_LEASE = r"""
 work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
-my_epoch={epoch}; my_controller={controller}
+my_epoch={epoch}; my_controller={controller}; my_place={place}
 """
 
 _READ_LEASE = r"""
 umask 022
+if away; then
+    echo "$work was on ${my_place#"$work on "}, and would be on ${place#"$work on "} now. Mount the disk: Fawkes" \
+        "tries again. If the folder is to be there from now on, make the file $work/lies-here on the node" >&2
+    exit 85
+fi
 # Whoever held the lock may have removed its file: then another one is the lock by now, and this one keeps nobody out.
 tries=100
 until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
@@ -303,6 +321,7 @@ until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
     tries=$((tries - 1))
 done
+[ ! -e "$work/lies-here" ] || [ "$place" != "${my_place:-not known}" ] || rm -f "$work/lies-here"
 read_lease "$work"
 refuse() {
     lease_facts
@@ -381,6 +400,7 @@ def _lease_values(lease: Lease) -> dict[str, Value]:
         "generation": lease.generation,
         "epoch": lease.epoch,
         "controller": lease.controller,
+        "place": lease.place,
     }
 
 

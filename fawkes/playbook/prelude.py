@@ -4,6 +4,10 @@
 # `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
 # would pass for a newer epoch.
+# `place_of WORK_DIR`: that folder, and the mount point that it is on, or would be.
+# `away`: the work folder would lie elsewhere than `my_place`, so nothing is known of it. One that is there may be older
+# than the disk, or the mount point itself: only the same lease (`my_...`), or an administrator's file, says that it is
+# the right one. `place` is where it lies now, empty where there is nothing to compare.
 # `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
 # one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
 # wipe knows it even when nobody else does any more.
@@ -66,6 +70,21 @@ read_lease() {
         { [ -n "$cluster$generation" ] && { ! is_name "$cluster" || ! is_number "$generation"; }; }; then
         damage="it is cut off, or has a value that Fawkes does not write"
     fi
+}
+place_of() {
+    readlink -m "$1" | awk -v work="$1" 'NR == FNR { real = $0 "/"; next }
+        { at = $2; gsub(/\\040/, " ", at) }
+        index(real, at == "/" ? at : at "/") == 1 && length(at) > length(on) { on = at }
+        END { print work " on " on }' - /proc/self/mounts
+}
+away() {
+    place=
+    case $my_place in "$work on "*) place=$(place_of "$work") ;; esac
+    [ "$place" != "${place:+$my_place}" ] || return 1
+    read_lease "$work"
+    [ -n "$damage" ] || [ "$node $pool" != "$my_node $my_pool" ] ||
+        { [ -n "$my_cluster" ] && [ "$cluster $generation" != "$my_cluster $my_generation" ]; } || return 1
+    [ ! -e "$work/lies-here" ]
 }
 lease_facts() {
     [ $leased = yes ] || return 0

@@ -100,11 +100,13 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
     match cluster.life:
         case ClusterLife.DEPLOYING:
             _repaired(draft, cluster, event)
-            facts = {key: value for key, value in event.facts.items() if key != "repaired"}
+            facts = {key: value for key, value in event.facts.items() if key not in ("repaired", "places")}
+            places = cast(Mapping[str, str], event.facts.get("places", {}))
             draft.say("deployed", cluster=cluster.id, took_us=took_us, **facts)
             for node in draft.nodes_of(cluster.id):
                 if node.life is NodeLife.JOINING:
-                    draft.put_node(replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0))
+                    serves = replace(node, life=NodeLife.SERVING, since_us=draft.at_us, failures=0)
+                    draft.put_node(replace(serves, place=places.get(node.node.id, node.place)))
             version = cluster.version + 1
             # What daemons said that were just coming up is no fact about those that work.
             cluster = replace(alerts.next_stage(cluster), service=None)

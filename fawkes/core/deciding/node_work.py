@@ -31,6 +31,7 @@ def ended(draft: Draft, event: NodeObserved) -> None:
     if state is None or state.generation != event.generation:
         draft.say("late-answer", node=event.node, generation=event.generation, condition=event.condition)
         return
+    state = _placed(draft, state, event)
     match event.condition, state.life:
         case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
             if names := event.facts.get("repaired"):
@@ -50,6 +51,14 @@ def ended(draft: Draft, event: NodeObserved) -> None:
             _looked_at(draft, state, event)
         case Condition.FAILED, _:
             _failed(draft, state, event)
+
+
+def _placed(draft: Draft, state: NodeState, event: NodeObserved) -> NodeState:
+    """The node with the place where its work folder was found: its disk is away when that would lie elsewhere."""
+    if (place := event.facts.get("place", state.place)) != state.place:
+        state = replace(state, place=str(place))
+        draft.put_node(state)
+    return state
 
 
 def _looked_at(draft: Draft, state: NodeState, event: NodeObserved) -> None:
@@ -105,7 +114,7 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         else:
             _join_failed(draft, state, event.error)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
-        _not_reached(draft, state, event.error)
+        _not_reached(draft, state, event.error, away=bool(event.facts.get("away")))
         cluster = None if state.owner is None else draft.cluster(state.owner)
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
             masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
@@ -136,13 +145,16 @@ def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
     draft.host(state, state.role, cluster, within_us=draft.settings.join_us)
 
 
-def _not_reached(draft: Draft, state: NodeState, error: str) -> None:
-    """A node that could not be wiped, or a lost one that is not back yet: tried again, as long as it takes."""
+def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> None:
+    """A node that could not be wiped, or a lost one that is not back yet: tried again, as long as it takes.
+
+    One whose disk is ``away`` is told as that: somebody has to mount it.
+    """
     key = Key.HOST.of(state.node.id)
     pending = draft.pending(key)
     tries = pending.tries if pending else 1
     if state.life is NodeLife.LOST and state.stores and state.owner is not None:
-        if not state.alert:
+        if not state.alert or (away and state.alert != error):
             draft.put_node(alerts.put(state, NodeAlert.LOST, error))
         draft.try_again(key)
         return

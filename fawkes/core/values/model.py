@@ -207,7 +207,7 @@ class NodeState:
     ``sight`` is how its masters saw it last. ``leaving``: it was lost while it left with data; it goes on leaving when
     it is back. ``missing_before`` are the files of which blocks were missing before it began to leave; None: not
     known. ``discard``: an administrator gave up what is on it. ``alert_kind`` is None without an ``alert``, and where
-    an earlier version has stored it.
+    an earlier version has stored it. ``place``: its work folder and the mount point under that; empty: not known.
     """
 
     node: Node
@@ -229,6 +229,7 @@ class NodeState:
     discard: bool = False
     alert_kind: NodeAlert | None = None
     hold: Hold | None = None
+    place: str = ""
 
     @property
     def stores(self) -> bool:

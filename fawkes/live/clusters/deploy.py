@@ -14,7 +14,7 @@ from functools import partial
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.config.jobs.spark import HISTORY
 from fawkes.core.values.effects import Deploy, Membership
-from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.live.base import limits
 from fawkes.live.base.hooks import BeforeJoin, no_hook
 from fawkes.live.base.waits import Waits
@@ -29,6 +29,7 @@ from fawkes.live.nodes.playbooks import hadoop, lease, node, standby
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.playbook import Facts as Said
 from fawkes.playbook import Lease, Script
 
 _log = logging.getLogger(__name__)
@@ -64,14 +65,14 @@ class Deployer:
         """The version on each node, once the first job would be accepted; None when a newer goal came."""
         cluster = self._clusters.deploying(effect)
         repaired: dict[NodeId, tuple[str, ...]] = {}
+        places: dict[NodeId, Plain] = {}
         generations = {n: member.generation for n, member in effect.members.items()}
-        steps: Mapping[str, Callable[[], None]] = {
+        steps: Mapping[str, Callable[[], object]] = {
             "hooks/before-join": lambda: self._before_join(effect.cluster, generations, Role.CORE),
             "checking the release": lambda: self._setup.check(cluster, list(effect.members)),
+            # Before anything else is written there: a disk may be away.
+            "taking the nodes": lambda: places.update(self._take(cluster)),
             "comparing the release": lambda: repaired.update(self._setup.make_sound(cluster, generations)),
-            "taking the nodes": lambda: self._on_all(
-                cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n))
-            ),
             "making folders": lambda: self._on_all(cluster, "making folders", self._prepare(cluster)),
             "stopping an earlier try": lambda: self._begin_anew(cluster, effect),
             "leaving an earlier journal": lambda: self._leave_journal(cluster),
@@ -91,6 +92,7 @@ class Deployer:
         facts: Facts = {
             "hadoop": self._setup.release(cluster, effect.master).version,
             "nodes": sorted(effect.members),
+            **({"places": places} if places else {}),
         }
         return {**facts, "repaired": {n: list(names) for n, names in sorted(repaired.items())}} if repaired else facts
 
@@ -98,12 +100,16 @@ class Deployer:
         details = cluster.details
         return lambda at: node.prepare(self._lease(cluster, at), details.run_as, details.leftovers)
 
+    def _take(self, cluster: LiveCluster) -> dict[NodeId, Plain]:
+        took = self._on_all(cluster, "taking the node", lambda n: lease.take(self._lease(cluster, n)))
+        return {node: said["place"] for node, said in took.items() if "place" in said}
+
     def _lease(self, cluster: LiveCluster, at: NodeId) -> Lease:
         return self._ground.lease(at, cluster.id, cluster.members[at].generation)
 
-    def _on_all(self, cluster: LiveCluster, doing: str, script: Callable[[NodeId], Script]) -> None:
+    def _on_all(self, cluster: LiveCluster, doing: str, script: Callable[[NodeId], Script]) -> dict[NodeId, Said]:
         scripts = {n: script(n) for n in sorted(cluster.members)}
-        self._ground.all_well(self._ground.run_on(scripts, doing))
+        return self._ground.all_well(self._ground.run_on(scripts, doing))
 
     def _configure(self, cluster: LiveCluster) -> Callable[[NodeId], Script]:
         def script(at: NodeId) -> Script:

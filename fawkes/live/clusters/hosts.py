@@ -12,7 +12,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.masters.unlisted import Unlisted, unlisted
 from fawkes.core.values.effects import Host
 from fawkes.core.values.events import Condition
-from fawkes.core.values.model import ClusterId, Facts, NodeId, Role
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Role
 from fawkes.core.values.proof import not_proven
 from fawkes.core.values.sight import Sight
 from fawkes.live.base import limits
@@ -48,8 +48,9 @@ class NoImageError(HostError):
 class Reached:
     """A goal that was seen to be reached; ``facts`` are what the core and people are told besides.
 
-    Serving: ``repaired``, the files of the software that had been changed. Clean: ``leftovers``, how much the
-    MR-cluster's own user had left elsewhere, ``names`` of some, and whether that was ``removed``.
+    ``place``: where its work folder lies (`NodeState.place`). Serving: ``repaired``, the files of the software that had
+    been changed. Clean: ``leftovers``, how much the MR-cluster's own user had left elsewhere, ``names`` of some, and
+    whether that was ``removed``.
     """
 
     condition: Condition
@@ -102,7 +103,7 @@ class Hosts:
             self._before_join(effect.cluster, {effect.node: effect.generation}, role)
         looks = unlisted_looks = 0
         restarted = False
-        facts: Facts = {}
+        facts: dict[str, Plain] = {}
         while current():
             if self._clusters.moving(cluster.id) is not None:
                 # Where its masters are is open: neither are they started here, nor is anything set aside.
@@ -112,7 +113,7 @@ class Hosts:
                 continue
             if looks % limits.LOOKS_PER_STATUS == 0:
                 cluster = self._now(cluster)
-                facts = self._make_sound(effect, cluster) or facts
+                facts = facts | self._take(effect, cluster) | self._make_sound(effect, cluster)
                 self._begin(effect, cluster, role)
             if effect.node == cluster.master and looks % limits.LOOKS_PER_LEAD == 0:
                 self._leading.lead(self._now(cluster))
@@ -131,7 +132,13 @@ class Hosts:
             self._stopping.wait(limits.JOIN_EVERY_S)
         return None
 
-    def _make_sound(self, effect: Host, cluster: LiveCluster) -> Facts:
+    def _take(self, effect: Host, cluster: LiveCluster) -> dict[str, Plain]:
+        """Take the node before anything else is written there: its disk may be away."""
+        self._setup.check(cluster, [effect.node])
+        right = self._ground.lease(effect.node, effect.cluster, effect.generation)
+        return _place(self._ground.run(effect.node, lease.take(right), "taking the node"))
+
+    def _make_sound(self, effect: Host, cluster: LiveCluster) -> dict[str, Plain]:
         wrong = self._setup.make_sound(cluster, {effect.node: effect.generation})
         return {"repaired": list(wrong[effect.node])} if effect.node in wrong else {}
 
@@ -145,14 +152,12 @@ class Hosts:
             _log.info("%s", error)
 
     def _start(self, effect: Host, cluster: LiveCluster, role: Role) -> None:
-        """Lease, folders, configuration, daemons: what is so already is left alone."""
+        """Folders, configuration, daemons: what is so already is left alone."""
         right = self._ground.lease(effect.node, effect.cluster, effect.generation)
         daemons = self._setup.daemons(cluster, effect.node, role)
         if effect.leaving:
             daemons = [daemon for daemon in daemons if daemon.name == "datanode"]
         run = self._ground.run
-        self._setup.check(cluster, [effect.node])
-        run(effect.node, lease.take(right), "taking the node")
         details = cluster.details
         run(effect.node, node.prepare(right, details.run_as, details.leftovers), "making folders")
         if role is Role.CORE and effect.node != cluster.master:
@@ -262,8 +267,8 @@ class Hosts:
         # to look whether it is clean. Steps of a deployment that are still on their way find the node closed.
         self._ground.run(effect.node, lease.close(right), "closing the node")
         facts = self._ground.run(effect.node, node.wipe(right), "wiping")
-        self._ground.run(effect.node, lease.release(right), "giving the node back")
-        return Reached(Condition.CLEAN, _leftovers(facts))
+        free = self._ground.run(effect.node, lease.release(right), "giving the node back")
+        return Reached(Condition.CLEAN, _leftovers(facts) | _place(free))
 
     def _prove(self, effect: Host) -> None:
         """NotProvenError unless the blocks that may be on the node are shown to be elsewhere, now."""
@@ -283,7 +288,11 @@ class Hosts:
             self._clusters.remove(cluster)
 
 
-def _leftovers(said: Said) -> Facts:
+def _place(said: Said) -> dict[str, Plain]:
+    return {"place": said["place"]} if "place" in said else {}
+
+
+def _leftovers(said: Said) -> dict[str, Plain]:
     """Files of the MR-cluster's own user that a wipe found outside of Fawkes's folders; empty when there were none."""
     count = said.number("leftovers") or 0
     if not count:

@@ -210,6 +210,7 @@ class Controller:
         if not self._plan.shadow:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
+        ground.place_of = lambda node: state.nodes[node].place if node in state.nodes else ""
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,

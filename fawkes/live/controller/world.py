@@ -7,7 +7,15 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fawkes.base.errors import ElsewhereError, FawkesError, FullError, NodeRefusedError, RefusedError, UserError
+from fawkes.base.errors import (
+    ElsewhereError,
+    FawkesError,
+    FullError,
+    NodeAwayError,
+    NodeRefusedError,
+    RefusedError,
+    UserError,
+)
 from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
@@ -301,6 +309,8 @@ def _facts_of_host(error: FawkesError) -> Facts:
         return {"no_release": True}
     if isinstance(error, NoImageError):
         return {"no_image": True}
+    if isinstance(error, NodeAwayError):
+        return {"away": True}
     return {"refused": True} if isinstance(error, NodeRefusedError) else {}
 
 
@@ -310,7 +320,9 @@ def _facts(error: FawkesError) -> Facts:
         return {"refused": error.host}
     if isinstance(error, MissingReleaseError):
         return {"no_release": True} if error.failed else {}
-    if isinstance(error, SshError) and error.state is not ConnectionState.TOO_MUCH:
+    if isinstance(error, NodeAwayError) or (
+        isinstance(error, SshError) and error.state is not ConnectionState.TOO_MUCH
+    ):
         return {"away": error.host}
     if isinstance(error, StayError):
         return error.facts

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import FawkesError, NodeAwayError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, MoveMasters
 from fawkes.core.values.model import Facts, NodeId
@@ -116,11 +116,15 @@ class Handover(Change, ABC):
             self._run(self._old, book.stop(self._right(self._old)), "stopping the masters", limits.STEP_S)
 
     def _take(self, at: NodeId) -> bool:
-        """True if a node answers; its disk may be empty, and then the lease went with it."""
+        """True if a node answers; its disk may be empty, and then the lease went with it.
+
+        One whose disk is away, with no masters at work, is left alone as one that does not answer.
+        """
         try:
             self._run(at, lease.take(self._right(at)), "taking the node", limits.LOOK_S)
         except FawkesError as error:
-            if self._means.standing(self._before, at).state != "silent":
+            left = ("silent", "stopped") if isinstance(error, NodeAwayError) else ("silent",)
+            if self._means.standing(self._before, at).state not in left:
                 raise
             _log.info("%s: %s", at, error)
             return False

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -90,6 +90,8 @@ class Ground:
         self.know(nodes)
         self.identity = identity
         self.shell = shell
+        #: where the work folder of a node lies, as the ledger has it; empty: not known
+        self.place_of: Callable[[NodeId], str] = lambda node: ""
         self.command_s = command_s
         self._most = threads
 
@@ -111,6 +113,7 @@ class Ground:
             generation=generation,
             epoch=self.identity.epoch,
             controller=self.identity.controller,
+            place=self.place_of(node),
         )
 
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:

@@ -70,3 +70,8 @@ def test_a_stage_of_a_mr_cluster_names_the_node_that_refused() -> None:
     event, stops = tell(Exit.DAMAGED, DEPLOY)
     assert isinstance(event, Failed)
     assert (event.facts, event.final, stops) == ({"refused": "node07"}, False, [])
+
+
+def test_a_node_whose_disk_is_away_is_no_refusal() -> None:
+    assert tell(Exit.AWAY, CLEAN)[0].facts == {"away": True}  # type: ignore[union-attr]
+    assert tell(Exit.AWAY, DEPLOY)[0].facts == {"away": "node07"}  # type: ignore[union-attr]

@@ -139,6 +139,22 @@ def test_a_node_is_wiped_without_its_logs_rather_than_not_at_all() -> None:
     assert ground.done == ["closing the node", "wiping", "giving the node back"]
 
 
+def test_where_the_work_folder_of_a_node_lies_is_told_and_asked_for() -> None:
+    ground = FakeGround(facts=[("place", "/srv/fawkes on /srv")])
+    wiping = Hosts(
+        ground, Clusters(), FakeSetup(), threading.Event(), lambda effect: None, nobody_asks, waits(), nobody_opens
+    )
+    told = wiping.reach(Host(NODE, C, None, 1), lambda: True)
+    assert told == Reached(Condition.CLEAN, {"place": "/srv/fawkes on /srv"})
+    with stub_master() as master:
+        master.answers[NODES] = nodes("RUNNING")
+        joined = hosts(ground, master.url).reach(EFFECT, lambda: True)
+    assert joined == Reached(Condition.SERVING, {"place": "/srv/fawkes on /srv"})
+    assert ground.done.index("taking the node") < ground.done.index("making folders")
+    ground.place_of = {NODE: "/srv/fawkes on /"}.__getitem__
+    assert ground.lease(NODE, C, 1).place == "/srv/fawkes on /"
+
+
 class Proving:
     """The wipe of a node that stored data; the test says how the masters see it when they are asked."""
 

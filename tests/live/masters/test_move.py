@@ -148,6 +148,23 @@ def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None
     assert site.setup.doors_list(site.cluster()) == "node02\nnode03\n"
 
 
+def test_masters_move_from_the_copy_while_the_disk_of_the_old_ones_is_away(site: Site) -> None:
+    """Nothing is made on the bare mount point: the disk may come back."""
+    site.silent = {OLD}
+    site.copies.take(copied_us=23)
+    work = Path(site.ground.nodes[OLD].work_dir)
+    site.ground.place_of = {OLD: f"{work} on {work}", TO: "", THIRD: ""}.__getitem__
+    work.rename(site.folder / "unmounted")
+    site.serves(TO, THIRD)
+    look = site.look()
+    assert (look["old"], look["image"]) == ("stopped", None)
+    facts = site.move()
+    assert (facts["copied_us"], facts["reached"]) == (23, [TO, THIRD])
+    assert site.cluster().shut_out == {OLD}
+    assert not work.exists()
+    (site.folder / "unmounted").rename(work)
+
+
 @pytest.mark.nightly
 def test_what_a_copy_lacks_is_told_by_its_traces(site: Site) -> None:
     """A block that the copy does not know lies on node02; a task had written it, and the old NameNode's log is lost."""
