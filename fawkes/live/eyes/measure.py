@@ -31,10 +31,10 @@ from fawkes.live.wire.masters import (
     YarnApplication,
     application,
     applications,
-    counted,
     percent,
     resource_manager_nodes,
     storage,
+    summed,
     volumes,
 )
 from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, count, get_json, listed
@@ -133,8 +133,8 @@ def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
     disk = volumes(masters, deadline).get("DISK")
     if memory.mark_bytes is None:
         memory.mark_bytes = read_mark(masters, deadline)
-    ops = counted(masters, "NameNodeActivity", USE, deadline)
-    thin = counted(masters, "FSNamesystemState", THIN, deadline)
+    ops = summed(masters, "NameNodeActivity", USE, deadline)
+    thin = summed(masters, "FSNamesystemState", THIN, deadline)
     tasks = _tasks(masters, live, memory, deadline)
     _count_ended(masters, memory, deadline)
     # Whoever ended while the masters were asked does not run as well.

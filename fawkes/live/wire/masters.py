@@ -293,7 +293,7 @@ def _beans(masters: MasterAddresses, name: str, deadline: Deadline) -> list[Mapp
     return listed({"jmx": document}, "jmx", "beans", url)
 
 
-def counted(masters: MasterAddresses, name: str, counters: Sequence[str], deadline: Deadline) -> int | None:
+def summed(masters: MasterAddresses, name: str, counters: Sequence[str], deadline: Deadline) -> int | None:
     """The sum of counters of a bean of the NameNode; None when it does not report all of them."""
     beans = _beans(masters, name, deadline)
     figures = [count(beans[0].get(counter)) for counter in counters] if beans else [None]

@@ -50,8 +50,8 @@ from fawkes.live.wire.masters import (
     Target,
     all_applications,
     applications,
-    counted,
     storage,
+    summed,
 )
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, close_session, get_json
@@ -107,7 +107,7 @@ def test_a_load_and_a_save_are_byte_for_byte_the_same(storing: TinyHadoop, folde
     lay_out(storing.masters, ["/out"])
     loaded = load(storing, "/input/set", replication=2).run(LocalFolder(folder))
     assert (loaded.files, loaded.kept, loaded.thin, loaded.uneven) == (5, 0, 0, "")
-    assert counted(storing.masters, "FSNamesystemState", THIN, soon()) is not None
+    assert summed(storing.masters, "FSNamesystemState", THIN, soon()) is not None
     # COLD: on the ARCHIVE volumes that only core nodes have; two replicas on two nodes are even.
     assert (loaded.node_bytes, loaded.skew) == ({"node01": loaded.size, "node02": loaded.size}, 1.0)
     assert load(storing, "/input/set", replication=2).run(LocalFolder(folder)).kept == 5
@@ -359,7 +359,7 @@ def settled_ops(masters: MasterAddresses) -> int:
     before = listings()
     list(Hdfs.of(masters).children("/"))
     wait_for(lambda: listings() > before, "fresh counters")
-    ops = counted(masters, "NameNodeActivity", USE, soon())
+    ops = summed(masters, "NameNodeActivity", USE, soon())
     assert ops is not None
     return ops
 
