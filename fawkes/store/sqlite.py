@@ -7,7 +7,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -154,7 +154,9 @@ class LedgerReader:
 
         How many steps there are; RefusedError says what is damaged.
         """
-        count = self._ask(lambda: health.check_whole(self._db, self.path, everything=True))
+        # The file itself: what is read of an older format is a copy in memory.
+        with closing(self._ask(lambda: opening.open_to_read(self.path))) as file:
+            count = self._ask(lambda: health.check_whole(file, self.path, everything=True))
         self._ask(self._steps.check_kinds)
         seen: dict[tuple[str, str], str] = {}
         last_epoch = 0

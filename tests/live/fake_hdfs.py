@@ -87,6 +87,7 @@ class FakeHdfs(LastingServer):
         self.checksum_kind = "CRC32C"
         self.free = {"DISK": 10**12, "ARCHIVE": 10**12}
         self.thin = 0
+        self.node_free: dict[str, int] = {}
         self.writes: list[str] = []
         self.reads: list[str] = []
         self.clock_ms = 1_000_000
@@ -367,6 +368,7 @@ class Handler(LastingRequest):
                 "xferaddr": f"{address}:9866",
                 "infoAddr": f"10.0.0.1:{port}",
                 "adminState": "In Service",
+                "remaining": self.server.node_free.get(address, 10**13),
             }
             for address in DATANODES
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -40,6 +41,24 @@ def test_a_ledger_of_an_older_format_is_brought_up(kept: Path, tmp_path: Path) -
     reader = LedgerReader(tmp_path)
     assert reader.verify() == 9
     reader.close()
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_an_older_format_is_verified_as_it_is(kept: Path, tmp_path: Path) -> None:
+    file = tmp_path / LEDGER_FILE
+    shutil.copy(kept, file)
+    size = file.stat().st_size
+    with closing(LedgerReader(tmp_path)) as reader:
+        assert reader.verify() == len(steps())
+        # Only the file has the damage: the copy of an older format was made before.
+        os.truncate(file, size - 4096)
+        with pytest.raises(RefusedError, match="the ledger is damaged"):
+            reader.verify()
+    shutil.copy(kept, file)
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE entries SET event = event || ' ' WHERE seq = (SELECT max(seq) - 1 FROM entries)")
+    with closing(LedgerReader(tmp_path)) as reader, pytest.raises(RefusedError, match="the ledger is damaged"):
+        reader.verify()
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)

@@ -170,9 +170,9 @@ class Client:
                 hint="It may still do it: check with `fawkes status` before you repeat the command",
             ) from None
         except (http.client.HTTPException, ConnectionError) as error:
-            raise HungUpError(
-                f"the controller hung up ({type(error).__name__})", hint="`fawkes status` shows whether it still runs"
-            ) from error
+            may_be_done = "" if method == "GET" else "It may have done what it was asked for: "
+            hint = f"{may_be_done}`fawkes status` shows whether it still runs"
+            raise HungUpError("the controller ended the connection without an answer", hint=hint) from error
 
 
 class _Connection(http.client.HTTPConnection):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -17,6 +17,8 @@ from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Reason
+
+_THEN = "Start it with `fawkes run`, then type `fawkes down` again"
 
 
 @click.command()
@@ -64,17 +66,18 @@ def down(
         why = f"{counted(len(clusters), 'MR-cluster')} {keep_running} without it; `fawkes run` controls the pool again"
         _stop(client, why, limit_us, output)
         return
-    outputs = client.rows("at-stake") if clusters else []
-    if dry_run:
-        show([{**row, "fate": fate(row, discard_data)} for row in outputs], TABLES["release --dry-run"], output)
+    with _before_it_is_asked():
+        outputs = client.rows("at-stake") if clusters else []
+        if dry_run:
+            show([{**row, "fate": fate(row, discard_data)} for row in outputs], TABLES["release --dry-run"], output)
+            _refuse(client, discard_data, force)
+            note("`fawkes down` would release every MR-cluster")
+            return
+        tell_at_stake(clusters, outputs, discard_data)
         _refuse(client, discard_data, force)
-        note("`fawkes down` would release every MR-cluster")
-        return
-    tell_at_stake(clusters, outputs, discard_data)
-    _refuse(client, discard_data, force)
-    if clusters:
-        pool = site.inventory(need_keys=False).pool
-        confirm(pool, what=f"This releases {counted(len(clusters), 'MR-cluster')}.", yes=yes)
+        if clusters:
+            pool = site.inventory(need_keys=False).pool
+            confirm(pool, what=f"This releases {counted(len(clusters), 'MR-cluster')}.", yes=yes)
     with suppress(HungUpError, NoControllerError), within(client, limit_us) as left_us:
         # An empty pool ends at once, maybe before the answer is out: the ledger says how it ended.
         client.post("down", {"discard": discard_data, "force": force})
@@ -82,6 +85,16 @@ def down(
     tell("The controller has stopped: every node is wiped and free", output)
     if output != TABLE:
         show(nodes, TABLES["drain"], output)
+
+
+@contextmanager
+def _before_it_is_asked() -> Iterator[None]:
+    """Turns the end of the controller into an error that says that nothing was asked of it yet."""
+    try:
+        yield
+    except (HungUpError, NoControllerError):
+        what = "the controller ended before `fawkes down` asked it to release anything: nothing was done"
+        raise FawkesError(what, hint=_THEN) from None
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
@@ -121,9 +134,12 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
     """
     known: dict[str, tuple[str, str]] = {}
     nodes: list[dict[str, Any]] = []
+    asker: str | None = None
 
     def look() -> bool | None:
+        nonlocal asker
         end = _end(client)
+        asker = None if client.stored is None else end.get("asked_by")
         clusters = _there(client)
         nodes[:] = client.rows("nodes")
         for row in clusters:
@@ -138,8 +154,12 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
                 _ask_again(client)
         return None
 
-    then = "Start it with `fawkes run`, then type `fawkes down` again"
-    wait_for(client, look, "every node was wiped and free", limit_us=limit_us, ends=True, then=then)
+    try:
+        wait_for(client, look, "every node was wiped and free", limit_us=limit_us, ends=True, then=_THEN)
+    except FawkesError:
+        if asker is not None:
+            warn(f"by the ledger, the controller had {'' if asker else 'not '}accepted `fawkes down`")
+        raise
     return nodes
 
 

@@ -38,6 +38,8 @@ _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 _NAME = re.compile(r"\{\{\s*inventory_hostname\s*\}\}")
 _RANGE = re.compile(r"\[(\d{1,18}):(\d{1,18})[:\]]")
 _META = "_meta"
+#: the section that an INI file begins with has neither behind its bracket
+_AS_JSON = re.compile(r'\s*(\{|\[\s*["{])')
 _SSH = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
 _SSH.add_argument("-J")
 _SSH.add_argument("-o", action="append", default=[])
@@ -52,6 +54,8 @@ def read_ansible(path: Path, hint: str) -> Source:
     wrong, UserError when Ansible does not answer.
     """
     text = "" if os.path.isdir(path) else read_text(path, most=MOST_OUTPUT, hint=hint)
+    if path.suffix == ".json" or (_AS_JSON.match(text) and path.suffix not in (".yml", ".yaml")):
+        _refuse_broken(text, path)
     if not (text.lstrip().startswith("{") and f'"{_META}"' in text):
         _refuse_too_many(text, path)
         command = ["ansible-inventory", "-i", str(path.absolute()), "--list"]
@@ -91,6 +95,17 @@ def _hosts(groups: Mapping[str, Mapping[str, Sequence[str]]], group: str) -> dic
         seen.update(below)
         left += below
     return hosts
+
+
+def _refuse_broken(text: str, path: Path) -> None:
+    """Ansible need not be there to see that a text is no JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(f"{_NOT_ITS_OUTPUT}: {error.msg}", file=str(path), key=place, hint=_AGAIN) from None
+    except (ValueError, RecursionError):
+        raise ConfigError(_NOT_ITS_OUTPUT, file=str(path), hint=_AGAIN) from None
 
 
 def _refuse_too_many(text: str, path: Path) -> None:
@@ -135,7 +150,7 @@ class _Host:
     def _value(self, key: str, word: str) -> Any:
         """A variable as a value of TOML; numbers and booleans of an INI file are text. None if it cannot be taken."""
         value = self.variables[word]
-        if "ANSIBLE_VAULT" in repr(value):
+        if "ANSIBLE_VAULT" in repr(value).upper():
             self._add("is encrypted by Ansible Vault, and Fawkes reads no secrets", word, "Do not encrypt it")
             return None
         if not isinstance(value, str):

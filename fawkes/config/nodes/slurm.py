@@ -8,12 +8,14 @@ import re
 import time
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.reading import read_text
+from fawkes.config.files.loader import Faults
 from fawkes.config.files.nodeset import expand
 from fawkes.config.nodes.programs import MOST_OUTPUT, output_of
 from fawkes.config.nodes.sources import ALL, ALLOCATION, SCONTROL, From, SlurmAllocation, Source, Words, beside
@@ -84,13 +86,8 @@ def _shown(text: str, place: str) -> Source:
             away[name] = cut(state or "without a state", 40) + (f" ({cut(reason)})" if reason else "")
         for partition in fields.get("Partitions", "").split(","):
             groups.setdefault(partition, []).append(name)
-    return _source(place, {name: _words(fields) for name, fields in nodes.items()}, groups, away=away)
-
-
-def _source(place: str, tables: Mapping[str, Words], groups: Mapping[str, Collection[str]], **more: Any) -> Source:
-    """The answer with these words about its nodes; the group ``*`` has all of them."""
-    groups = {**groups, ALL: tables}
-    return Source("slurm", place, groups, groups.__getitem__, lambda name, _: tables.get(name, {}), **more)
+    members: dict[str, Collection[str]] = {**groups, ALL: nodes}
+    return Source("slurm", place, members, members.__getitem__, partial(_words, nodes), away=away)
 
 
 def _of_text(text: str) -> dict[str, dict[str, str]]:
@@ -122,8 +119,9 @@ def _plain(name: str, value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _words(fields: Mapping[str, str]) -> Words:
+def _words(nodes: Mapping[str, Mapping[str, str]], node: str, faults: Faults) -> Words:
     """The keys of a ``[node.NAME]`` table that Slurm knows, without those that it leaves at their defaults."""
+    fields = nodes.get(node, {})
     efctv = fields.get("CPUEfctv", "")
     cores = ("CPUEfctv", efctv) if efctv else ("CPUTot", fields.get("CPUTot", ""))
     real, kept = _number(fields.get("RealMemory", "")), _number(fields.get("MemSpecLimit") or "0")
@@ -131,6 +129,10 @@ def _words(fields: Mapping[str, str]) -> Words:
     words = {"address": ("NodeAddr", fields.get("NodeAddr", "")), "cores": (cores[0], _number(cores[1]))}
     if real not in _NO_MEMORY:
         words["memory"] = ("RealMemory", memory)
+        if isinstance(real, int) and isinstance(kept, int) and real <= kept:
+            what, hint = f"{real} less MemSpecLimit={kept} leaves no memory", "Correct the two in slurm.conf"
+            faults.add(what, f"{cut(node)}.RealMemory", hint)
+            del words["memory"]
     return {key: word for key, word in words.items() if word[1] != ""}
 
 
@@ -155,14 +157,16 @@ def _allocated(give_back_us: int) -> Source:
         memory = of_node or (of_cpu * cores if isinstance(of_cpu, int) else of_cpu)
         words: dict[str, tuple[str, Any]] = {"cores": ("SLURM_JOB_CPUS_PER_NODE", cores)}
         if memory:
-            words["memory"] = ("SLURM_MEM_PER_NODE", f"{memory}MiB")
+            words["memory"] = ("SLURM_MEM_PER_NODE", f"{memory}MiB" if isinstance(memory, int) else memory)
         tables[name] = words
     end = _number(os.environ.get("SLURM_JOB_END_TIME", ""))
     allocation = SlurmAllocation(job, end if isinstance(end, int) else None, give_back_us)
     if allocation.end_s is not None and allocation.end_s <= time.time():
         raise UserError(f"the allocation of job {cut(job)} has ended", hint=_IN_SHELL)
     notes = {f"the nodes are those of Slurm's job {cut(job)}": None}
-    return _source(f"allocation {cut(job)}", tables, {ALLOCATION: names}, notes=notes, allocation=allocation)
+    groups = {ALLOCATION: names, ALL: names}
+    read, place = lambda name, _: tables.get(name, {}), f"allocation {cut(job)}"
+    return Source("slurm", place, groups, groups.__getitem__, read, notes=notes, allocation=allocation)
 
 
 def _counts(text: str, nodes: int) -> list[int]:

@@ -9,6 +9,7 @@ from fawkes.base.values import replace
 from fawkes.core.clusters import release, strays
 from fawkes.core.clusters.admission import admit, deploy_without
 from fawkes.core.jobs import deadlines, jobs, leftovers, streaming
+from fawkes.core.jobs.displaced import rows
 from fawkes.core.masters import masters
 from fawkes.core.nodes.replace import replace_core
 from fawkes.core.state import alerts, backoff
@@ -94,6 +95,14 @@ def _repaired(draft: Draft, cluster: ClusterState, event: Done) -> None:
         draft.say("software-repaired", node=node, cluster=cluster.id, files=names)
 
 
+def _thin(cluster: ClusterState, facts: Facts) -> ClusterState:
+    """The MR-cluster with an alert if blocks of its input have fewer replicas than wanted."""
+    sets = [row for row in rows(facts, "sets") if isinstance(row, Mapping)]
+    thin = ", ".join(f"{row['thin']} in {row['to']}" for row in sets if row.get("thin"))
+    detail = f"{thin}. Each replica needs another node: look for full disks among its core nodes"
+    return alerts.raised(cluster, ClusterAlert.THIN, detail) if thin else cluster
+
+
 def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
     """The next stage begins. Each has a version of its own: a second answer about the one before is history."""
     took_us = draft.at_us - cluster.since_us
@@ -123,7 +132,7 @@ def _stage_done(draft: Draft, cluster: ClusterState, event: Done) -> None:
                 active_us=draft.at_us,
                 idle_us=None if draft.jobs_of(cluster.id) else draft.at_us,
             )
-            draft.put_cluster(cluster)
+            draft.put_cluster(_thin(cluster, event.facts))
             jobs.release(draft, cluster.id)
         case ClusterLife.SAVING:
             draft.say("saved", cluster=cluster.id, took_us=took_us, **_closed(draft, cluster, event.facts))

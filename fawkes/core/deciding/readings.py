@@ -118,6 +118,7 @@ def _with_alert(cluster: ClusterState, reading: Reading, idle_us: int | None, *,
     passed = {
         ClusterAlert.UNREADABLE: True,
         ClusterAlert.MISSING: reading.missing_blocks == 0,
+        ClusterAlert.THIN: reading.thin_blocks == 0,
         ClusterAlert.IDLE: idle_us != cluster.idle_us,
         ClusterAlert.STUCK: not still,
     }

@@ -95,6 +95,8 @@ class ClusterAlert(StrEnum):
     """Its masters do not report what it does; the alert ends with the next reading."""
     MISSING = "missing-blocks"
     """Its NameNode counts missing blocks; the alert ends when it counts none."""
+    THIN = "few-replicas"
+    """Blocks of its input had too few replicas after the load; the alert ends when its NameNode counts none such."""
     STUCK = "stuck"
     """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
     SILENT = "silent"
@@ -509,16 +511,15 @@ class Reading:
 
     ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
     maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
-    waiting application that Fawkes started: so the core knows its own jobs. ``jobs_done`` and ``tasks_done`` count
-    since deployment. ``output_bytes`` is what was written since activation. ``node_bytes``, ``node_masters`` speak of
-    nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the
-    NameNode: a change is use. ``jobs_foreign`` are those of the waiting and running jobs that Fawkes did not submit.
-    ``missing_blocks`` is the NameNode's own count: it lags, so that 0 proves nothing. ``master_slots`` of the slots go
-    to each ApplicationMaster; ``masters`` counts those that hold a container.
-    ``work`` has how far each attempt of a job has got that YARN knows (None: not known). ``strays`` are tasks without a
-    container, users' own included; of ``silent`` applications it is not known whether they have such.
-    ``nodes_planned`` are those that the plans of its Spark jobs with deadlines need (eq. 6 of Baresi et al.).
-    ``error`` is why it could not be read; then nothing else counts.
+    waiting application that Fawkes started. ``jobs_done`` and ``tasks_done`` count since deployment. ``output_bytes``
+    is what was written since activation. ``node_bytes``, ``node_masters`` speak of nodes that may leave: HDFS bytes,
+    ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the NameNode: a change is use.
+    ``jobs_foreign`` are live jobs that Fawkes did not submit. ``missing_blocks`` and ``thin_blocks`` (with too few
+    replicas) are the NameNode's own counts: they lag. ``master_slots`` of the slots go to each ApplicationMaster;
+    ``masters`` counts those that hold a container. ``work`` has how far each attempt of a job has got that YARN knows.
+    ``strays`` are tasks without a container, users' own included; of ``silent`` applications it is not known whether
+    they have such. ``nodes_planned`` are those that the plans of its Spark jobs with deadlines need (eq. 6 of Baresi et
+    al.). ``error`` is why it could not be read; then nothing else counts.
     """
 
     cluster: ClusterId
@@ -538,6 +539,7 @@ class Reading:
     hdfs_ops: int | None = None
     jobs_foreign: int | None = None
     missing_blocks: int | None = None
+    thin_blocks: int | None = None
     masters: int | None = None
     master_slots: int = 0
     node_bytes: Mapping[NodeId, int] = field(default_factory=dict)
@@ -555,7 +557,6 @@ class Sample:
     ``job_slowdown`` is the mean over running and waiting jobs of elapsed over reference time; ``without_reference``
     counts the jobs left out. ``bytes_waiting`` is the input of the waiting jobs. ``cpus_wanted`` is what an admission
     policy granted the jobs that run, and what the waiting ones ask for that can meet their deadlines; None without one.
-    ``nodes_planned`` is what the reading says.
     """
 
     at_us: int

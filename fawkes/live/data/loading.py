@@ -200,6 +200,18 @@ class LoadRun:
                 where=self.target,
                 hint="Give the MR-cluster more core nodes (min_nodes) or fewer replicas",
             )
+        # At most one replica of a block lies on a node. ``free_bytes`` is of all its volumes: never too little.
+        each, copies = stored_bytes(size, 1), min(self.replication, len(self.core))
+        nodes = storage(self.masters, Deadline.after(limits.HDFS_S)).nodes
+        known = {name: nodes[name].free_bytes for name in sorted(self.core) if name in nodes and nodes[name].alive}
+        short = {name: free for name, free in known.items() if free is not None and free < each}
+        if sum(each - free for free in short.values()) > (len(self.core) - copies) * each:
+            full = ", ".join(f"{name} with {show_bytes(free)}" for name, free in short.items())
+            raise FawkesError(
+                f"each of {copies} replicas needs another node with {show_bytes(each)} free, but there is {full}",
+                where=self.target,
+                hint="Free disk space there, or give the MR-cluster more core nodes (min_nodes) or fewer replicas",
+            )
 
     def _web_servers(self) -> list[str]:
         nodes = storage(self.masters, Deadline.after(limits.HDFS_S)).nodes

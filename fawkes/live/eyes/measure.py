@@ -34,6 +34,7 @@ from fawkes.live.wire.masters import (
     percent,
     resource_manager_nodes,
     storage,
+    summed,
     volumes,
 )
 from fawkes.live.wire.rest import Deadline, UnreadableError, close_session, count, get_json, listed
@@ -53,7 +54,7 @@ _STAGES = "status=active&status=pending&status=complete"
 
 #: What users and their jobs do, by the NameNode's own counters. Looking (listings, states of files) is left out: the
 #: JobHistory server does that all the time, and so do we. Each of these stood still on a real MR-cluster without users.
-_USE = (
+USE = (
     "CreateFileOps",
     "FilesCreated",
     "FilesAppended",
@@ -63,6 +64,8 @@ _USE = (
     "AddBlockOps",
     "GetBlockLocations",
 )
+#: blocks with fewer replicas than wanted: those that nobody copies yet, and those that are being copied
+THIN = ("LowRedundancyBlocks", "PendingReconstructionBlocks")
 #: All ApplicationMasters together leave the rest of the round to the ResourceManager's own figures.
 _MASTERS_PART = 0.6
 #: The ResourceManager lists an ended application a little after the time that it gives for its end.
@@ -130,7 +133,8 @@ def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
     disk = volumes(masters, deadline).get("DISK")
     if memory.mark_bytes is None:
         memory.mark_bytes = read_mark(masters, deadline)
-    ops = hdfs_ops(masters, deadline)
+    ops = summed(masters, "NameNodeActivity", USE, deadline)
+    thin = summed(masters, "FSNamesystemState", THIN, deadline)
     tasks = _tasks(masters, live, memory, deadline)
     _count_ended(masters, memory, deadline)
     # Whoever ended while the masters were asked does not run as well.
@@ -157,6 +161,7 @@ def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
         jobs_done=memory.jobs_done,
         tasks_done=memory.tasks_done + sum(memory.tasks.values()),
         missing_blocks=hdfs.missing_blocks,
+        thin_blocks=thin,
         hdfs_ops=ops,
         jobs_foreign=sum(app.id in tasks and not is_ours(app) for app in live),
         node_bytes={
@@ -194,16 +199,6 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
             used += node.containers or 0
             total += max(room, node.containers or 0)
     return used, total
-
-
-def hdfs_ops(masters: MasterAddresses, deadline: Deadline) -> int | None:
-    """The uses of HDFS since the NameNode started; None when it does not count all ways of use."""
-    url = f"{masters.namenode}/jmx"
-    document = get_json(url, deadline, {"qry": "Hadoop:service=NameNode,name=NameNodeActivity"}, key=masters.key)
-    beans = listed({"jmx": document}, "jmx", "beans", url)
-    figures = [count(beans[0].get(name)) for name in _USE] if beans else [None]
-    known = [figure for figure in figures if figure is not None]
-    return sum(known) if len(known) == len(figures) else None
 
 
 def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:

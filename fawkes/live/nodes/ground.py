@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from fawkes.base.errors import FawkesError, HostError
+from fawkes.base.errors import FawkesError, HostError, NodeRefusedError
+from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.nodes.playbooks import lease as book
@@ -24,6 +25,7 @@ from fawkes.store.private import user_name
 
 _log = logging.getLogger(__name__)
 _LONGEST_NAME = 40
+_OF_ANOTHER = re.compile(r"belongs to node (\S+)$")
 
 
 class Shell(Protocol):
@@ -138,8 +140,16 @@ class Ground:
         result = self.shell.run(node, script, within_s or self.command_s)
         if result.exit != 0 and result.exit not in fine:
             _log.info("%s: %s ended with %s: %s", node, doing, result.exit, result.stderr.strip()[-2000:])
-            raise failure(node, doing, result.exit, result.stderr)
+            raise self._named(failure(node, doing, result.exit, result.stderr))
         return read_facts(result.stdout)
+
+    def _named(self, error: FawkesError) -> FawkesError:
+        """The error, with other advice where the lease that was found names another node of the inventory."""
+        other = _OF_ANOTHER.search(error.what)
+        if isinstance(error, NodeRefusedError) and other is not None and other[1] in self.nodes:
+            both = fold([error.host, other[1]])
+            error.hint = f"Check the addresses in inventory.toml: `fawkes check '{both}'`. Nothing was changed there"
+        return error
 
     def look(self, node: NodeId, script: Script, *, within_s: float | None = None) -> tuple[Facts, Result]:
         """The facts of a script that only looks, whatever its exit code."""

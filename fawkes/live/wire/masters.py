@@ -8,7 +8,7 @@ master uses, so that a comparison with the member list shows it.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -282,16 +282,29 @@ def volumes(masters: MasterAddresses, deadline: Deadline) -> dict[str, Volumes]:
     return by_name
 
 
-def namenode_bean(
-    masters: MasterAddresses, name: str, deadline: Deadline, of: str = "Hadoop:service=NameNode,name="
-) -> Mapping[str, Any]:
+_HDFS = "Hadoop:service=NameNode,name="
+
+
+def namenode_bean(masters: MasterAddresses, name: str, deadline: Deadline, of: str = _HDFS) -> Mapping[str, Any]:
     """The NameNode's word about itself, or about its process (``of`` Java), under this name of its JMX."""
+    beans = _beans(masters, name, deadline, of)
+    if not beans:
+        raise UnreadableError(f"{masters.namenode}/jmx", f"the NameNode has no {name} yet: it is still starting")
+    return beans[0]
+
+
+def _beans(masters: MasterAddresses, name: str, deadline: Deadline, of: str = _HDFS) -> list[Mapping[str, Any]]:
     url = f"{masters.namenode}/jmx"
     document = get_json(url, deadline, {"qry": f"{of}{name}"}, key=masters.key)
-    beans = listed({"jmx": document}, "jmx", "beans", url)
-    if not beans:
-        raise UnreadableError(url, f"the NameNode has no {name} yet: it is still starting")
-    return beans[0]
+    return listed({"jmx": document}, "jmx", "beans", url)
+
+
+def summed(masters: MasterAddresses, name: str, counters: Sequence[str], deadline: Deadline) -> int | None:
+    """The sum of counters of a bean of the NameNode; None when it does not report all of them."""
+    beans = _beans(masters, name, deadline)
+    figures = [count(beans[0].get(counter)) for counter in counters] if beans else [None]
+    known = [figure for figure in figures if figure is not None]
+    return sum(known) if len(known) == len(figures) else None
 
 
 def embedded(bean: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:

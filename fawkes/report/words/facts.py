@@ -131,11 +131,12 @@ def took(text: str) -> Template:
 
 def _folder(facts: Facts) -> str:
     """A folder that was loaded or saved: its path, its size when that is known, and what is wrong with its spread."""
-    size, uneven = facts.get("size"), facts.get("uneven")
+    size, uneven, thin = facts.get("size"), facts.get("uneven"), facts.get("thin")
     return (
         str(facts.get("to", facts.get("path")))
         + (f" {show_bytes(size)}" if isinstance(size, int) else "")
         + (f" ({uneven})" if uneven else "")
+        + (f" ({thin} of its blocks with fewer replicas than wanted)" if thin else "")
     )
 
 

@@ -25,7 +25,6 @@ _STOPS: Mapping[str, str] = {
     "cluster-ended": "its MR-cluster has ended",
     "not-deployed": "{cluster} could not be deployed: {error}",
     "job-not-declared": "its declaration was not found when the pool was adopted; only YARN knows if it still runs",
-    "job-had-ended": "it had ended with exit code {exit} before the pool was adopted",
 }
 
 

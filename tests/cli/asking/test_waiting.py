@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import Result
@@ -16,7 +18,8 @@ from fawkes.cli.asking.waiting import followed, wait_for, within
 from fawkes.cli.clusters.restore import _wait
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import Condition, ReleaseAsked
-from fawkes.core.values.model import ClusterId
+from fawkes.core.values.model import ClusterId, Facts, Plain
+from fawkes.live.controller.endpoint import SOCKET
 from fawkes.report import history
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import Run
@@ -127,6 +130,7 @@ def test_a_killed_controller_is_exit_1_with_what_is_not_done(
     assert last.startswith("fawkes: the controller ended before ")
     assert "Start it with `fawkes run`" in last
     assert "The controller has stopped" not in result.output
+    assert ("by the ledger, the controller had accepted `fawkes down`" in result.stderr) == (words == DOWN)
     # Nobody is told to submit a job once more.
     assert ("repeat the command" in last) == (words == DRAIN)
 
@@ -329,6 +333,40 @@ def test_a_request_that_nobody_answered_is_followed_where_somebody_waits(site: P
         raise HungUpError("it hung up")
     with pytest.raises(HungUpError), followed(client, waits=False):
         raise HungUpError("it hung up")
+
+
+def test_a_controller_killed_before_down_asks_it_has_done_nothing(
+    run: Run, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = Client.post
+
+    def ends(self: Client, verb: str, body: Mapping[str, Plain], **how: bool) -> Facts:
+        there.kill()
+        return post(self, verb, body, **how)
+
+    with controller(site, running()) as there:
+        monkeypatch.setattr(Client, "post", ends)
+        result = run(*DOWN)
+    assert result.exit_code == 1
+    last = result.stderr.splitlines()[-1]
+    assert "the controller ended before `fawkes down` asked it to release anything: nothing was done" in last
+    assert "then type `fawkes down` again" in last
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_connection_that_ends_without_an_answer_is_told_without_names_of_python(
+    method: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "state").mkdir(exist_ok=True)
+    monkeypatch.chdir(site / "state")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(SOCKET)
+        server.listen()
+        Thread(target=lambda: server.accept()[0].close(), daemon=True).start()
+        with pytest.raises(HungUpError, match="the controller ended the connection without an answer") as told:
+            Client(Site(site), timeout_s=1.0).passed(method, "/x", None, {})
+    assert "Remote" not in str(told.value)
+    assert ("It may have done what it was asked for" in str(told.value.hint)) == (method == "POST")
 
 
 def test_a_controller_that_runs_and_hangs_up_is_not_waited_for(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

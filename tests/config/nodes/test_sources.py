@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fawkes.base.errors import ConfigError, UserError
+from fawkes.base.errors import ConfigError, FawkesError, UserError
 from fawkes.config.nodes import programs
 from fawkes.config.nodes.inventory import Inventory, load_inventory
 from fawkes.config.nodes.programs import clustershell_group, output_of
@@ -90,6 +90,35 @@ def test_ansible_is_asked_about_its_own_files(
         pool(tmp_path, 'ansible = "a/bad.yml"', "@ansible:rack1")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("hosts.json", '{"_meta": {"hostvars": {}},\n "all": {"hosts": ["a" "b"]}}', "line 2, column 24"),
+        ("hosts.json", "hosts: a", "line 1, column 1"),
+        ("hosts", ' {"all": ', "line 1, column 10"),
+        ("hosts", '[ {"all": ', "line 1, column 11"),
+    ],
+)
+def test_broken_json_is_told_without_ansible(
+    name: str, text: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    write(tmp_path, name, text)
+    with pytest.raises(ConfigError, match=f"{name}: {place}: is not what `ansible-inventory --list` prints: ") as told:
+        pool(tmp_path, f'ansible = "{name}"', "@ansible:all")
+    assert "Write the file again" in str(told.value.hint)
+
+
+@pytest.mark.parametrize(("name", "text"), [("h.ini", "[web]\na"), ("h.yml", "{all: {}}"), ("h.json", '{"all": {}}')])
+def test_an_inventory_of_ansible_needs_ansible(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    write(tmp_path, name, text)
+    with pytest.raises(FawkesError, match="there is no program 'ansible-inventory'"):
+        pool(tmp_path, f'ansible = "{name}"', "@ansible:all")
+
+
 def test_what_the_inventory_says_itself_counts_more(tmp_path: Path) -> None:
     hosts(
         tmp_path, ansible_user="admin", ansible_port=1, ansible_host="{{ inventory_hostname }}.example", fawkes_site="a"
@@ -110,6 +139,7 @@ def test_what_the_inventory_says_itself_counts_more(tmp_path: Path) -> None:
             {"ansible_user": {"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\nhunter2"}},
             "n1.ansible_user: is encrypted by",
         ),
+        ({"ansible_host": {"__ansible_vault": "hunter2"}}, "n1.ansible_host: is encrypted by Ansible Vault"),
         (
             {"fawkes_attributes": {"a": {"__ansible_vault": "$ANSIBLE_VAULT;hunter2"}}},
             "n1.fawkes_attributes: is encrypted",
@@ -168,6 +198,14 @@ def test_slurm_knows_cores_memory_and_which_nodes_may_be_used(name: str, tmp_pat
         ConfigError, match=r"group: no node of the groups can be used. gpu\[01-02\] not taken: Slurm has"
     ):
         pool(tmp_path, f'slurm = "{DATA / name}"', "@slurm:gpu", SIZES, f'{HEAD}user = "hadoop"\n')
+
+
+@pytest.mark.parametrize("kept", [100, 200])
+def test_memory_that_slurm_keeps_whole_is_said_as_it_was_written(kept: int, tmp_path: Path) -> None:
+    write(tmp_path, "n.txt", f"NodeName=a CPUTot=4 RealMemory=100 MemSpecLimit={kept} State=IDLE Partitions=x")
+    what = f"n.txt: a.RealMemory: 100 less MemSpecLimit={kept} leaves no memory. Correct the two in slurm.conf"
+    with pytest.raises(ConfigError, match=what):
+        pool(tmp_path, 'slurm = "n.txt"', "@slurm:x", SIZES, f'{HEAD}user = "h"\n')
 
 
 def test_memory_that_slurm_keeps_for_itself_is_not_offered(tmp_path: Path) -> None:

@@ -432,3 +432,15 @@ def test_tries_without_a_node_that_is_away_do_not_count_against_a_deployment() -
     desk.wait_for("cluster:a")
     desk.failed("cluster:a", "Maven failed")
     assert desk.cluster("a").failed == "Maven failed"
+
+
+def test_input_with_too_few_replicas_is_an_alert_until_the_namenode_counts_none() -> None:
+    desk = Desk(4)
+    desk.request("a")
+    desk.done("cluster:a")
+    desk.answer("cluster:a", sets=[{"to": "/in", "thin": 4}, {"to": "/more", "thin": 0}])
+    assert desk.cluster("a").alert.startswith("blocks of its input have fewer replicas than wanted: 4 in /in. Each")
+    for thin, stands in ((4, True), (None, True), (0, False), (2, False)):
+        desk.wait(1)
+        desk.sample(a={"thin_blocks": thin})
+        assert bool(desk.cluster("a").alert) is stands

@@ -203,6 +203,21 @@ def test_replicas_need_room_too_and_what_is_there_needs_none(server: FakeHdfs, f
     assert run(server, folder).kept == 5
 
 
+@pytest.mark.parametrize(("replication", "full", "fits"), [(2, 2, False), (3, 1, False), (2, 1, True), (1, 2, True)])
+def test_a_replica_needs_room_on_a_node_of_its_own(
+    server: FakeHdfs, folder: Path, replication: int, full: int, fits: bool
+) -> None:
+    server.node_free = dict.fromkeys(DATANODES[:full], 4 * BLOCK)
+    if fits:
+        assert run(server, folder, replication=replication).files == 5
+        return
+    what = r"each of \d replicas needs another node with 11\.6 KB free, but there is node1 with 4\.1 KB"
+    with pytest.raises(FawkesError, match=what) as refused:
+        run(server, folder, replication=replication)
+    assert "Free disk space there" in str(refused.value.hint)
+    assert server.writes == []
+
+
 def test_a_set_without_a_file(server: FakeHdfs, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no file"):
         run(server, tmp_path)

@@ -82,6 +82,20 @@ def test_applications_that_users_gave_to_yarn_themselves(server: Server) -> None
     assert read(server).jobs_foreign == 2
 
 
+@pytest.mark.parametrize(
+    ("bean", "thin"),
+    [
+        ({"LowRedundancyBlocks": 3, "PendingReconstructionBlocks": 1}, 4),
+        ({"LowRedundancyBlocks": 0, "PendingReconstructionBlocks": 0}, 0),
+        ({"LowRedundancyBlocks": 0}, None),
+    ],
+)
+def test_blocks_with_too_few_replicas_are_counted(server: Server, bean: dict[str, int], thin: int | None) -> None:
+    others = {"NameNodeInfo": recorded("namenode.json"), "BlockStats": recorded("blockstats.json")}
+    server.answers[JMX] = beans(**others, FSNamesystemState={"beans": [bean]})
+    assert read(server).thin_blocks == thin
+
+
 def activity(**changes: object) -> Answer:
     bean = {key: value for key, value in (ACTIVITY | changes).items() if value is not ...}
     return beans(

@@ -28,7 +28,7 @@ from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake, verify
 from fawkes.live.data.saving import SaveOrder
 from fawkes.live.data.sources import LocalFolder, source_of
 from fawkes.live.eyes.blocks import blocks_below, sound
-from fawkes.live.eyes.measure import Sampler, hdfs_ops
+from fawkes.live.eyes.measure import THIN, USE, Sampler
 from fawkes.live.eyes.survey import survey
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of, md5_of
@@ -51,6 +51,7 @@ from fawkes.live.wire.masters import (
     all_applications,
     applications,
     storage,
+    summed,
 )
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, close_session, get_json
@@ -106,6 +107,7 @@ def test_a_load_and_a_save_are_byte_for_byte_the_same(storing: TinyHadoop, folde
     lay_out(storing.masters, ["/out"])
     loaded = load(storing, "/input/set", replication=2).run(LocalFolder(folder))
     assert (loaded.files, loaded.kept, loaded.thin, loaded.uneven) == (5, 0, 0, "")
+    assert summed(storing.masters, "FSNamesystemState", THIN, soon()) is not None
     # COLD: on the ARCHIVE volumes that only core nodes have; two replicas on two nodes are even.
     assert (loaded.node_bytes, loaded.skew) == ({"node01": loaded.size, "node02": loaded.size}, 1.0)
     assert load(storing, "/input/set", replication=2).run(LocalFolder(folder)).kept == 5
@@ -357,7 +359,7 @@ def settled_ops(masters: MasterAddresses) -> int:
     before = listings()
     list(Hdfs.of(masters).children("/"))
     wait_for(lambda: listings() > before, "fresh counters")
-    ops = hdfs_ops(masters, soon())
+    ops = summed(masters, "NameNodeActivity", USE, soon())
     assert ops is not None
     return ops
 
