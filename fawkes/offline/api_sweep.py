@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import UserError
+from fawkes.base.errors import RefusedError, UserError
 from fawkes.config.files.loader import did_you_mean
 from fawkes.config.site.site import Site
 from fawkes.offline.api import Say, finished, given, processes_of, replays_of, seed_of, silent, spread_of, variants_of
@@ -165,8 +165,9 @@ class Objective:
         grid = grid_of(
             self._read, self._catalog, self._policies, {"": {}}, replays=replays, spread_us=spread_of(spread)
         )
+        self._first = self._read({})
         # With the reference times, so that no call has to reckon them again.
-        self._plan = replace(self._read({}), demands=grid.demands)
+        self._plan = replace(self._first, demands=grid.demands)
         # Both grow with each call.
         self._scenarios, self._own = dict(grid.scenarios), dict(grid.own)
         self._grid = replace(grid, scenarios=self._scenarios, own=self._own)
@@ -196,8 +197,8 @@ class Objective:
     def __call__(self, settings: Settings) -> Any:
         """The figure under these settings as a float, or a tuple of figures.
 
-        UserError when a figure is not known, such as the slowdown where no job succeeded; else FawkesError as of
-        `sweep`.
+        UserError when a figure is not known, such as the slowdown where no job succeeded; RefusedError when a key of
+        the scenario is set and its file has changed since the first call; else FawkesError as of `sweep`.
         """
         if self._closed:
             raise UserError("the objective is closed", hint="Make another one; with the same folder it goes on")
@@ -206,6 +207,10 @@ class Objective:
             raise UserError("an objective takes one value of each key", hint="Call it for each, or use fawkes.sweep")
         ((label, changes),) = variants.items()
         scenarios, own = scenarios_of(self._read, self._plan, self._catalog, self._policies, variants)
+        if own and self._read({}) != self._first:
+            # A key of the scenario is set in its file as it is now; rows of two texts would stand side by side.
+            what = f"the objective is of another scenario {self._grid.name!r}: its pool, model, jobs or settings differ"
+            raise RefusedError(what, where=self._first.file, hint="Make another objective, with another folder")
         more = replace(self._grid, scenarios=scenarios, own=own)
         with self._lock:
             self._scenarios |= scenarios

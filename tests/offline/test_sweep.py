@@ -23,6 +23,21 @@ from fawkes.offline.runs.grid import Cell, Grid, run_cell
 from fawkes.offline.runs.work import Row
 
 SCENARIO = "fb-2009-small"
+TINY = """
+[pool]
+nodes = 8
+[settings]
+preset = "paper"
+[[cluster]]
+id = "a"
+min_nodes = 3
+[[load]]
+cluster = "a"
+apps = ["WC"]
+jobs = { "1GB" = 2 }
+arrivals = "average"
+per_hour = 60
+"""
 
 
 @pytest.mark.vectors
@@ -168,6 +183,18 @@ def test_an_objective_whose_first_call_failed_has_no_result(monkeypatch: pytest.
         made({"tau": 5})
     with pytest.raises(fawkes.FawkesError, match="no run of the objective has ended yet"):
         made.result()
+
+
+def test_an_objective_is_of_one_text_of_its_scenario(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(TINY)
+    made = fawkes.Objective(file, of="makespan_s")
+    before = made({"pool.nodes": 8})
+    file.write_text(TINY.replace("1GB", "10GB"))
+    with pytest.raises(fawkes.FawkesError, match=r"mine.toml: the objective is of another scenario .*\. Make another"):
+        made({"pool.nodes": 9})
+    file.write_text(TINY)
+    assert made({"pool.nodes": 8}) == before
 
 
 def test_a_gap_in_a_frame_sets_nothing() -> None:
