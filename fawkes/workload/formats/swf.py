@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fawkes.base.units import SECOND_US
+from fawkes.workload.formats.history import FAILED
 from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
 from fawkes.workload.reading.traces import NoJobError, Tally, lines, many_objects, refuse_empty
 
@@ -18,6 +19,7 @@ COLUMNS = 18
 _LARGEST = 1e11
 """As seconds these are 3000 years; no number of a log means more."""
 _PARTS = frozenset((b"2", b"3", b"4"))
+_UNDONE = frozenset((b"0", b"5"))
 _UNKNOWN = frozenset((b"-1", b"-1.0"))
 _S = SECOND_US
 _NO_NUMBER = "with a field that is not a number"
@@ -32,8 +34,9 @@ def read(path: Path) -> Trace:
 
     Dropped and counted: lines that are not 18 numbers, or have one that is too large, jobs without a run time or
     processors, lines that tell only a part of a job (status 2 to 4), which another line tells whole, and second lines
-    of one job. Mended and counted: jobs whose submit time goes back, and those whose preceding job is not among the
-    jobs before it. ConfigError when the file cannot be read, or holds no job.
+    of one job. Mended and counted: jobs that failed or were cancelled (status 0 and 5), jobs whose submit time goes
+    back, and those whose preceding job is not among the jobs before it. ConfigError when the file cannot be read, or
+    holds no job.
     """
     dropped, mended = Tally(), Tally()
     jobs: list[TraceJob] = []
@@ -60,6 +63,8 @@ def read(path: Path) -> Trace:
                 mended.add("whose preceding job is missing", number)
                 job = replace(job, after=(), think_us=0)
             ids.add(job.id)
+            if fields[10] in _UNDONE:
+                mended.add(FAILED, number)
             if job.submit_us < latest_us:
                 mended.add("whose submit time goes back", number)
             else:
