@@ -41,6 +41,11 @@ def test_no_text_is_lost_to_a_plain_reader_and_ours_gives_it_back(
     assert list(back.x) == pytest.approx(list(frame.x))
 
 
+def test_an_mr_cluster_named_failed_hides_no_total() -> None:
+    frame = frame_of([{**row("TD", 1, 2.0), "failed_jobs": 3, "clusters": [{"cluster": "failed", "jobs": 7}]}])
+    assert (frame.failed_jobs[0], frame.failed_jobs_of_cluster[0]) == (3, 7)
+
+
 def test_texts_are_the_same_from_both_files(tmp_path: Path) -> None:
     frame = pd.DataFrame({"job": ["0017", "1e3"], "cluster": ["", "007"], "policy": ["None", "1"], "nodes": [1, 2]})
     write_frame(tmp_path / "f", frame)
