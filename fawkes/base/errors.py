@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 
 class ExitStatus(IntEnum):
@@ -58,6 +59,10 @@ class FawkesError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}. {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The error for pickle: made anew without ``__init__``, whose arguments differ from ``args``."""
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
     def plain(self) -> dict[str, dict[str, str | int]]:
         """The error as the body of an HTTP answer."""

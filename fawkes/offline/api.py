@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fawkes.base.catalog import Catalog, Kind
-from fawkes.base.errors import UserError
+from fawkes.base.errors import UserError, cut
 from fawkes.base.units import MOST_SEED, duration_us
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import divided
@@ -184,7 +184,7 @@ def simulate(
     seed, folder = seed_of(seed), Site(Path(site))
     catalog = Catalog(site=folder.root)
     said = divided(
-        {**(settings or {}), **({} if admission is None else {"admission": admission_named(catalog, admission)})}
+        {**given(settings or {}), **({} if admission is None else {"admission": admission_named(catalog, admission)})}
     )
     plan = plan_named(folder, catalog, scenario, seed, said.scenario)
     policy_file = None if policy is None else catalog.find(Kind.POLICY, policy)
@@ -223,7 +223,8 @@ def compare(
     folder = Site(Path(site))
     catalog = Catalog(site=folder.root)
     base = catalog.find(Kind.POLICY, baseline).title
-    variants = variants_of({**(settings or {}), **({} if admission is None else {"admission": admission})}, catalog)
+    let_in = {} if admission is None else {"admission": admission}
+    variants = variants_of({**given(settings or {}), **let_in}, catalog)
     plans = partial(plan_named, folder, catalog, scenario, seed)
     notes = plans({}).notes
     grid = grid_of(
@@ -245,6 +246,13 @@ def finished(
 def read_workload(path: str | os.PathLike[str], *, format: str | None = None) -> Workload:  # noqa: A002
     """The jobs of a trace, in the format that its content shows, or in ``format``; FawkesError if it cannot be read."""
     return Workload(read_trace(Path(path), format=format))
+
+
+def given(settings: Any) -> Mapping[str, Any]:
+    """The settings; UserError when they are not keys with values."""
+    if not isinstance(settings, Mapping):
+        raise UserError(f"settings are {cut(repr(settings))}", hint='Give keys with values, such as {"tau": 10}')
+    return settings
 
 
 def replays_of(replays: int) -> int:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fawkes.base.catalog import Catalog
-from fawkes.base.errors import UserError
+from fawkes.base.errors import RefusedError, UserError
 from fawkes.config.files.loader import did_you_mean
 from fawkes.config.site.site import Site
-from fawkes.offline.api import Say, finished, processes_of, replays_of, seed_of, silent, spread_of, variants_of
+from fawkes.offline.api import Say, finished, given, processes_of, replays_of, seed_of, silent, spread_of, variants_of
 from fawkes.offline.outcomes.failover import MASTERS
 from fawkes.offline.outcomes.outcome import DEADLINES
 from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with_settings
@@ -104,12 +104,21 @@ def sweep(
 
 def _variants(settings: Settings | Iterable[Settings] | pd.DataFrame, catalog: Catalog) -> dict[str, Settings]:
     variants: dict[str, Settings] = {}
-    points: Any = settings.to_dict("records") if isinstance(settings, pd.DataFrame) else settings
-    for point in [points] if isinstance(points, Mapping) else points:
-        variants |= variants_of({key: _plain(value) for key, value in point.items()}, catalog)
+    points: Any = _points(settings) if isinstance(settings, pd.DataFrame) else settings
+    for point in points if isinstance(points, Iterable) and not isinstance(points, Mapping | str) else [points]:
+        variants |= variants_of({key: _plain(value) for key, value in given(point).items()}, catalog)
     if not variants:
         raise UserError("a sweep without settings", hint='Give keys with values, such as {"tau": [5, 10, 20]}')
     return variants
+
+
+def _points(frame: pd.DataFrame) -> list[Settings]:
+    """The settings of each row, without those that it has a gap for; a gap makes no decimals of whole numbers."""
+    rows = frame.apply(lambda column: column.convert_dtypes() if column.hasnans else column).to_dict("records")
+    return [
+        {str(key): value for key, value in row.items() if not (pd.api.types.is_scalar(value) and pd.isna(value))}
+        for row in rows
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -156,14 +165,15 @@ class Objective:
         grid = grid_of(
             self._read, self._catalog, self._policies, {"": {}}, replays=replays, spread_us=spread_of(spread)
         )
+        self._first = self._read({})
         # With the reference times, so that no call has to reckon them again.
-        self._plan = replace(self._read({}), demands=grid.demands)
+        self._plan = replace(self._first, demands=grid.demands)
         # Both grow with each call.
         self._scenarios, self._own = dict(grid.scenarios), dict(grid.own)
         self._grid = replace(grid, scenarios=self._scenarios, own=self._own)
         self._variants: dict[str, Settings] = {}
         self._kept = RowsInMemory() if out is None else GridFolder(Path(out), self._grid)
-        self._lock, self._closing = RLock(), ExitStack()
+        self._lock, self._closing, self._closed = RLock(), ExitStack(), False
         self._run: Runner = in_this_process
         if dask is not None:
             self._run = on_pool(self._closing.enter_context(dask_client(dask)).get_executor(pure=False), dask)
@@ -180,20 +190,27 @@ class Objective:
         self.close()
 
     def close(self) -> None:
-        """End the processes, or the connection to Dask."""
+        """End the processes, or the connection to Dask; a call is refused from now on."""
+        self._closed = True
         self._closing.close()
 
     def __call__(self, settings: Settings) -> Any:
         """The figure under these settings as a float, or a tuple of figures.
 
-        UserError when a figure is not known, such as the slowdown where no job succeeded; else FawkesError as of
-        `sweep`.
+        UserError when a figure is not known, such as the slowdown where no job succeeded; RefusedError when a key of
+        the scenario is set and its file has changed since the first call; else FawkesError as of `sweep`.
         """
-        variants = _variants([dict(sorted(settings.items()))], self._catalog)
+        if self._closed:
+            raise UserError("the objective is closed", hint="Make another one; with the same folder it goes on")
+        variants = _variants([dict(sorted(given(settings).items(), key=str))], self._catalog)
         if len(variants) > 1:
             raise UserError("an objective takes one value of each key", hint="Call it for each, or use fawkes.sweep")
         ((label, changes),) = variants.items()
         scenarios, own = scenarios_of(self._read, self._plan, self._catalog, self._policies, variants)
+        if own and self._read({}) != self._first:
+            # A key of the scenario is set in its file as it is now; rows of two texts would stand side by side.
+            what = f"the objective is of another scenario {self._grid.name!r}: its pool, model, jobs or settings differ"
+            raise RefusedError(what, where=self._first.file, hint="Make another objective, with another folder")
         more = replace(self._grid, scenarios=scenarios, own=own)
         with self._lock:
             self._scenarios |= scenarios
@@ -205,13 +222,15 @@ class Objective:
         return values[0] if isinstance(self._of, str) else values
 
     def result(self) -> Sweep:
-        """All that was called so far, as a sweep; runs that have not ended are not in it. UserError before a call."""
+        """All that was called so far, as a sweep; runs that have not ended are not in it. UserError without any."""
         with self._lock:
             variants = dict(self._variants)
             if not variants:
                 raise UserError("the objective has not been called yet", hint="Call it with settings first")
             cells = [cell for cell in self._grid.cells if cell.settings in variants]
         rows = [row for cell in cells if (row := self._kept.row(cell)) is not None]
+        if not rows:
+            raise UserError("no run of the objective has ended yet", hint="Wait for a call that ends without an error")
         return Sweep(self._grid.name, rows, variants, self._plan.notes)
 
 

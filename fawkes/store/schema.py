@@ -74,7 +74,9 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MI
             connection.execute(f"PRAGMA user_version = {version:d}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # A full disk has ended the transaction already; anything else has not.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
         ran.append(step.__name__)
     return ran

@@ -17,11 +17,27 @@ from scipy.optimize import minimize_scalar
 
 import fawkes
 from fawkes.cli.main import cli
+from fawkes.offline.api_sweep import _points
 from fawkes.offline.outcomes.statistics import front_of
 from fawkes.offline.runs.grid import Cell, Grid, run_cell
 from fawkes.offline.runs.work import Row
 
 SCENARIO = "fb-2009-small"
+TINY = """
+[pool]
+nodes = 8
+[settings]
+preset = "paper"
+[[cluster]]
+id = "a"
+min_nodes = 3
+[[load]]
+cluster = "a"
+apps = ["WC"]
+jobs = { "1GB" = 2 }
+arrivals = "average"
+per_hour = 60
+"""
 
 
 @pytest.mark.vectors
@@ -151,6 +167,42 @@ def objective(**more: Any) -> fawkes.Objective:
     return fawkes.Objective(SCENARIO, **more)
 
 
+def closed() -> fawkes.Objective:
+    with objective(processes=2) as made:
+        pass
+    return made
+
+
+def test_an_objective_whose_first_call_failed_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(grid: Grid, cell: Cell) -> Row:
+        raise fawkes.FawkesError("cannot finish")
+
+    monkeypatch.setattr("fawkes.offline.api_sweep.run_cell", fail)
+    made = objective()
+    with pytest.raises(fawkes.FawkesError, match="cannot finish"):
+        made({"tau": 5})
+    with pytest.raises(fawkes.FawkesError, match="no run of the objective has ended yet"):
+        made.result()
+
+
+def test_an_objective_is_of_one_text_of_its_scenario(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(TINY)
+    made = fawkes.Objective(file, of="makespan_s")
+    before = made({"pool.nodes": 8})
+    file.write_text(TINY.replace("1GB", "10GB"))
+    with pytest.raises(fawkes.FawkesError, match=r"mine.toml: the objective is of another scenario .*\. Make another"):
+        made({"pool.nodes": 9})
+    file.write_text(TINY)
+    assert made({"pool.nodes": 8}) == before
+
+
+def test_a_gap_in_a_frame_sets_nothing() -> None:
+    points = pd.DataFrame([{"tau": 5, "period": "30s", "at": 1.5}, {"tau": None, "period": None, "at": 2.0}])
+    assert _points(points) == [{"tau": 5, "period": "30s", "at": 1.5}, {"at": 2.0}]
+    assert str(_points(points)[0]["tau"]) == "5"
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -171,11 +223,26 @@ def objective(**more: Any) -> fawkes.Objective:
         (lambda: objective().result(), "the objective has not been called yet"),
         (lambda: objective()({"policy": "EQ"}), "policy: would set the weighting policy"),
         (lambda: fawkes.sweep(SCENARIO, {"policy": ["TD", "EQ"]}), "policy: would set the weighting policy"),
+        (lambda: closed()({"tau": 5}), "the objective is closed"),
     ],
 )
 def test_an_error_says_what_is_wrong_and_what_would_be_right(call: Callable[[], object], says: str) -> None:
     with pytest.raises(fawkes.FawkesError, match=re.escape(says)):
         call()
+
+
+@pytest.mark.parametrize("settings", ["tau=5", 5, ["tau"]])
+def test_settings_are_keys_with_values(settings: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: fawkes.sweep(SCENARIO, settings),
+        lambda: fawkes.simulate(SCENARIO, settings=settings),
+        lambda: fawkes.compare(SCENARIO, settings=settings),
+        lambda: objective()(settings),
+        lambda: objective()(None),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(fawkes.FawkesError, match=r"settings are .*\. Give keys with values"):
+            call()
 
 
 def test_a_wrong_key_leaves_no_folder(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.base.errors import RefusedError, UserError
+from fawkes.base.errors import FullError, RefusedError, UserError
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.events import Woke
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
@@ -289,3 +290,15 @@ def test_a_full_disk_that_has_room_again(tmp_path: Path, end: str) -> None:
     assert last > 100
     assert verified == last
     assert more == [last + 1, last + 1]
+
+
+@pytest.mark.parametrize("kib", [1, 8, 20])
+def test_a_new_ledger_that_finds_no_room_says_so(tmp_path: Path, kib: int) -> None:
+    """A limit on the size of files, as of ``ulimit -f``, instead of a full disk."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, old[1]))
+    try:
+        with pytest.raises(FullError, match="no more data"):
+            Ledger(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)

@@ -40,7 +40,10 @@ UNCHANGED = "-"
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row for each run: policy, settings, replay and figures; of each MR-cluster as CLUSTER_slowdown_mean, ..."""
+    """A row for each run: policy, settings, replay and figures; of each MR-cluster as CLUSTER_slowdown_mean, ...
+
+    A figure of an MR-cluster whose column would be another's, ``failed_jobs``, is ``failed_jobs_of_cluster``.
+    """
     flat = []
     for row in rows:
         plain = {
@@ -50,7 +53,8 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         }
         plain["lost_copies"] = len(row.get("lost_copies", ()))
         for cluster in row["clusters"]:
-            plain |= {f"{cluster['cluster']}_{key}": value for key, value in cluster.items() if key != "cluster"}
+            named = {f"{cluster['cluster']}_{key}": value for key, value in cluster.items() if key != "cluster"}
+            plain |= {f"{name}_of_cluster" if name in plain else name: value for name, value in named.items()}
         flat.append(plain)
     frame = with_settings(pd.DataFrame(flat))
     return frame.astype({name: float for name in frame.columns if name.endswith("_s") or "slowdown" in name})

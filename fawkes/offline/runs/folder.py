@@ -137,6 +137,12 @@ _TAKEN = frozenset({
     "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
 
+#: columns of text in which nothing is missing, and what looks like a number is none: the job ``0017``
+_TEXTS = (
+    "application", "cluster", "code", "codes", "failed", "fawkes", "from_cluster", "job", "log", "node", "policy",
+    "role", "settings", "state", "to_cluster", "why",
+)  # fmt: skip
+
 
 def csv_text(column: str, value: Any) -> Any:
     """A value as our CSV has it: a text that readers take for a missing value gets its column's name behind it.
@@ -147,7 +153,7 @@ def csv_text(column: str, value: Any) -> Any:
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
-    """A frame as CSV and as Parquet beside it; FawkesError when Parquet cannot hold it.
+    """A frame as CSV and as Parquet beside it, each whole or not at all; FawkesError when Parquet cannot hold it.
 
     Texts in the CSV are those of ``csv_text``; ``read_frame`` gives the frame back as it was.
     """
@@ -156,11 +162,13 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
         for column in frame.columns
         if not _is_number(frame[column])
     }
-    frame.assign(**texts).to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
     try:
-        frame.to_parquet(path.with_suffix(".parquet"), engine="pyarrow", index=False)
+        parquet = frame.to_parquet(None, engine="pyarrow", index=False)
     except (ValueError, TypeError) as error:
         raise FawkesError(f"cannot be written as Parquet: {error}", where=str(path)) from error
+    write_text(path.with_suffix(".csv"), frame.assign(**texts).to_csv(index=False, lineterminator="\n"))
+    with writing.whole(path.with_suffix(".parquet")) as out:
+        out.write(parquet)
 
 
 def read_frame(path: Path) -> pd.DataFrame:
@@ -174,13 +182,15 @@ def read_frame(path: Path) -> pd.DataFrame:
         try:
             if path.suffix == ".parquet":
                 return pd.read_parquet(source)
-            frame = pd.read_csv(source, keep_default_na=False, na_values=[""])
+            frame = pd.read_csv(source, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(_TEXTS, str))
         except (ValueError, OSError) as error:
             raise ConfigError(f"cannot be read as a table ({error})", file=str(path)) from None
     for column in frame.columns:
         if not _is_number(frame[column]):
             marked = {f"{text} ({column})": text for text in _TAKEN}
             frame[column] = frame[column].replace(marked)
+        if column in _TEXTS:
+            frame[column] = frame[column].fillna("")
     return frame
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,20 @@ _HOSTS = 100
 """How many hosts tasks are spread over where a format wants a name for each; SLS makes a node of each name."""
 
 
+Lost = Callable[[Trace], int]
+"""The number of jobs that lose something."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceWriter:
-    """A format that can be written: fields that every job must have, and those that are lost when a job has them.
+    """A format that can be written: fields that every job must have, and what is lost, with the jobs that lose it.
 
     ``lines`` gives the file, line by line.
     """
 
     name: str
     needs: tuple[str, ...]
-    loses: tuple[str, ...]
+    loses: Mapping[str, Lost]
     lines: Callable[[Trace], Iterable[str]]
 
 
@@ -65,9 +70,8 @@ def write(trace: Trace, path: Path, form: str) -> tuple[str, ...]:
 
 
 def _lost(trace: Trace, writer: TraceWriter) -> Iterator[str]:
-    for name in writer.loses:
-        count = sum(bool(getattr(job, name)) for job in trace.jobs)
-        if count:
+    for name, lost in writer.loses.items():
+        if count := lost(trace):
             yield f"{name} of {count} {'job' if count == 1 else 'jobs'}"
 
 
@@ -123,22 +127,33 @@ def _swf(trace: Trace) -> Iterator[str]:
     yield f"; MaxJobs: {len(trace.jobs)}"
     for what, numbers in (("user", users), ("executable", applications)):
         yield from (f"; Note: {what} {number} is {name}" for name, number in numbers.items() if name != str(number))
-    for job in trace.jobs:
+    for job, preceding in _preceding(trace):
         columns: list[object] = [-1] * 18
         columns[0], columns[1] = jobs[job.id], _whole_s(job.submit_us)
         columns[3], columns[4], columns[7] = _whole_s(job.run_us), job.processors, job.processors
         columns[8] = -1 if job.requested_us is None else _whole_s(job.requested_us)
         columns[10] = 1
         columns[11], columns[13] = users.get(job.user, -1), applications.get(job.application, -1)
-        if job.after:
-            columns[16], columns[17] = jobs.get(job.after[-1], -1), _whole_s(job.think_us)
+        if preceding:
+            columns[16], columns[17] = jobs[preceding], _whole_s(job.think_us)
         yield " ".join(map(str, columns))
 
 
+def _preceding(trace: Trace) -> Iterator[tuple[TraceJob, str]]:
+    """Each job with the last of those it is after that stand on earlier lines; SWF has room for one ("": none)."""
+    before: set[str] = set()
+    for job in trace.jobs:
+        yield job, next((other for other in reversed(job.after) if other in before), "")
+        before.add(job.id)
+
+
 def _numbers(names: Sequence[str]) -> dict[str, int]:
-    """A number for each name that is not empty: itself when all are numbers, else in the order of appearance."""
+    """A number for each name that is not empty: itself when all are numbers, else in the order of appearance.
+
+    Names with a zero before a number are none: ``01`` and ``1`` would be one.
+    """
     known = list(dict.fromkeys(name for name in names if name))
-    if all(name.isdecimal() and name.isascii() for name in known):
+    if all(name.isdecimal() and name.isascii() and (name == "0" or name[0] != "0") for name in known):
         return {name: int(name) for name in known}
     return {name: number for number, name in enumerate(known, 1)}
 
@@ -160,6 +175,8 @@ def _logged(job: TraceJob) -> Mapping[str, Any]:
     begin_ms = times.begin_ms
     map_bytes = {"hdfsBytesRead": _shares(job.input_bytes, maps)}
     reduce_bytes = {"reduceShuffleBytes": _shares(job.shuffle_bytes, reduces)}
+    if job.reduces is None:
+        map_bytes["mapOutputBytes"] = _shares(job.shuffle_bytes, maps)
     (reduce_bytes if reduces else map_bytes)["hdfsBytesWritten"] = _shares(job.output_bytes, reduces or maps)
     return {
         "jobID": job.id,
@@ -168,9 +185,9 @@ def _logged(job: TraceJob) -> Mapping[str, Any]:
         "queue": job.cluster or "default",
         "submitTime": begin_ms,
         "launchTime": begin_ms,
-        "finishTime": times.end_ms,
+        "finishTime": -1 if job.run_us is None else times.end_ms,
         "totalMaps": maps,
-        "totalReduces": reduces,
+        "totalReduces": -1 if job.reduces is None else reduces,
         "outcome": "SUCCESS",
         "jobtype": "JAVA",
         "priority": "NORMAL",
@@ -276,34 +293,83 @@ def _ms(us: int) -> int:
     return round(us / MS_US)
 
 
+def _jobs_with(loses: Callable[[TraceJob], object]) -> Lost:
+    return lambda trace: sum(bool(loses(job)) for job in trace.jobs)
+
+
+def _fields(*names: str) -> dict[str, Lost]:
+    """Fields that are lost where a job has them."""
+    return {name: _jobs_with(attrgetter(name)) for name in names}
+
+
+def _parts(unit_us: int, *names: str) -> Lost:
+    return _jobs_with(lambda job: any((getattr(job, name) or 0) % unit_us for name in names))
+
+
+_BYTES = ("input_bytes", "shuffle_bytes", "output_bytes")
 _RIGID = ("processors", "requested_us")
 _LINKS = ("after", "think_us")
 _DEADLINE = "deadline_us"
+_NOT_ALONE: Mapping[str, Lost] = {
+    "map_us": _jobs_with(lambda job: job.map_us and not job.maps),
+    "reduce_us": _jobs_with(lambda job: job.reduce_us and not job.reduces),
+}
+"""Times of tasks, which are lost without the number of tasks."""
+_PARTS_OF_MS: Mapping[str, Lost] = {"fractions of milliseconds": _parts(MS_US, "submit_us", "run_us")}
 WRITERS: Mapping[str, TraceWriter] = {
     writer.name: writer
     for writer in (
-        TraceWriter("swim", (), ("cluster", "user", *_RIGID, *_LINKS, _DEADLINE), _swim),
+        TraceWriter(
+            "swim",
+            (),
+            {
+                **_fields("cluster", "user", *_RIGID, *_LINKS, _DEADLINE),
+                **_NOT_ALONE,
+                "id": _jobs_with(lambda job: _tabbed(job.id) != job.id),
+            },
+            _swim,
+        ),
         TraceWriter(
             "swf",
             ("processors", "run_us"),
-            (
-                "cluster",
-                "input_bytes",
-                "shuffle_bytes",
-                "output_bytes",
-                "maps",
-                "reduces",
-                "map_us",
-                "reduce_us",
-                _DEADLINE,
-            ),
+            {
+                **_fields("cluster", *_BYTES, "maps", "reduces", "map_us", "reduce_us", _DEADLINE),
+                "id": lambda trace: sum(
+                    str(number) != name for name, number in _numbers([job.id for job in trace.jobs]).items()
+                ),
+                "after": lambda trace: sum(bool({*job.after} - {other}) for job, other in _preceding(trace)),
+                "think_us": lambda trace: sum(bool(job.think_us and not other) for job, other in _preceding(trace)),
+                "fractions of seconds": _parts(SECOND_US, "submit_us", "run_us", "requested_us", "think_us"),
+            },
             _swf,
         ),
-        TraceWriter("rumen", ("maps",), (*_RIGID, *_LINKS, _DEADLINE), _rumen),
+        TraceWriter(
+            "rumen",
+            ("maps",),
+            {
+                **_fields(*_RIGID, *_LINKS, _DEADLINE),
+                **_NOT_ALONE,
+                "input_bytes": _jobs_with(lambda job: job.input_bytes and not job.maps),
+                "shuffle_bytes": _jobs_with(
+                    lambda job: job.shuffle_bytes and not (job.maps if job.reduces is None else job.reduces)
+                ),
+                "output_bytes": _jobs_with(lambda job: job.output_bytes and not job.tasks),
+                **_PARTS_OF_MS,
+            },
+            _rumen,
+        ),
         TraceWriter(
             "sls",
             ("maps", "map_us"),
-            ("application", "input_bytes", "shuffle_bytes", "output_bytes", *_RIGID, *_LINKS, _DEADLINE),
+            {
+                **_fields("application", *_BYTES, *_RIGID, *_LINKS, _DEADLINE),
+                **_NOT_ALONE,
+                "unknown reduces": _jobs_with(lambda job: job.reduces is None),
+                "unknown reduce_us": _jobs_with(lambda job: job.reduces and job.reduce_us is None),
+                "unknown run_us": _jobs_with(lambda job: job.run_us is None),
+                "tasks (there are none)": _jobs_with(lambda job: not job.tasks),
+                **_PARTS_OF_MS,
+            },
             _sls,
         ),
     )

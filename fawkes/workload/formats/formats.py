@@ -56,7 +56,7 @@ FORMATS: tuple[Format, ...] = (
         table.NAME,
         "Fawkes's table of jobs",
         f"a first line {table.FIRST_LINE}{table.VERSION}",
-        lambda head: head.text.removeprefix(b"\xef\xbb\xbf").startswith(table.FIRST_LINE.encode()),
+        lambda head: head.text.startswith(table.FIRST_LINE.encode()),
         table.read,
     ),
     Format(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.base.units import show_time
+from fawkes.workload.formats.history import FAILED
 from fawkes.workload.model import Trace, TraceJob
 from fawkes.workload.reading.objects import objects
 from fawkes.workload.reading.traces import Collected, NoJobError
@@ -42,7 +43,7 @@ def read(path: Path) -> Trace:
             collected.drop(str(error), line)
             continue
         if logged.get("outcome") != _DONE:
-            collected.mend("with a job that did not succeed", line)
+            collected.mend(FAILED, line)
         if queue := logged.get("queue"):
             queues[str(queue)] += 1
         collected.add(job, line)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fawkes.base.units import SECOND_US
+from fawkes.workload.formats.history import FAILED
 from fawkes.workload.model import MOST_TASKS, Trace, TraceJob
 from fawkes.workload.reading.traces import NoJobError, Tally, lines, many_objects, refuse_empty
 
@@ -18,8 +19,10 @@ COLUMNS = 18
 _LARGEST = 1e11
 """As seconds these are 3000 years; no number of a log means more."""
 _PARTS = frozenset((b"2", b"3", b"4"))
+_UNDONE = frozenset((b"0", b"5"))
 _UNKNOWN = frozenset((b"-1", b"-1.0"))
 _S = SECOND_US
+_NO_NUMBER = "with a field that is not a number"
 _FORM = "A line has 18 numbers with spaces between them (Standard Workload Format)"
 
 
@@ -29,10 +32,11 @@ def read(path: Path) -> Trace:
     ``processors`` are those allocated, else those asked for; ``requested_us`` is the user's estimate. A job that names
     a preceding one is ``after`` it, with the think time. Users and executables stay numbers, as text.
 
-    Dropped and counted: lines that are not 18 numbers, jobs without a run time or processors, lines that tell only a
-    part of a job (status 2 to 4), which another line tells whole, and second lines of one job. Mended and counted: jobs
-    whose submit time goes back, and those whose preceding job is not among the jobs before it. ConfigError when the
-    file cannot be read, or holds no job.
+    Dropped and counted: lines that are not 18 numbers, or have one that is too large, jobs without a run time or
+    processors, lines that tell only a part of a job (status 2 to 4), which another line tells whole, and second lines
+    of one job. Mended and counted: jobs that failed or were cancelled (status 0 and 5), jobs whose submit time goes
+    back, and those whose preceding job is not among the jobs before it. ConfigError when the file cannot be read, or
+    holds no job.
     """
     dropped, mended = Tally(), Tally()
     jobs: list[TraceJob] = []
@@ -59,6 +63,8 @@ def read(path: Path) -> Trace:
                 mended.add("whose preceding job is missing", number)
                 job = replace(job, after=(), think_us=0)
             ids.add(job.id)
+            if fields[10] in _UNDONE:
+                mended.add(FAILED, number)
             if job.submit_us < latest_us:
                 mended.add("whose submit time goes back", number)
             else:
@@ -86,12 +92,7 @@ def _other(line: bytes, number: int, header: dict[str, str], dropped: Tally) -> 
 def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
     if fields[10] in _PARTS:
         raise NoJobError("with a part of a job (status 2 to 4)")
-    try:
-        submit_us, run_us, requested_us = int(fields[1]) * _S, int(fields[3]) * _S, int(fields[8]) * _S
-        processors = int(fields[4])
-    except ValueError:
-        submit_us, run_us, requested_us = (round(_decimal(fields[column]) * _S) for column in (1, 3, 8))
-        processors = round(_decimal(fields[4]))
+    submit_us, run_us, requested_us, processors = _numbers(fields)
     if submit_us < 0:
         raise NoJobError("with a negative submit time")
     if run_us <= 0:
@@ -118,12 +119,27 @@ def _job(fields: Sequence[bytes], names: dict[bytes, str]) -> TraceJob:
     )
 
 
+def _numbers(fields: Sequence[bytes]) -> tuple[int, int, int, int]:
+    """Submit time, run time and the time asked for, in microseconds, and the processors."""
+    try:
+        submit, run, requested, processors = int(fields[1]), int(fields[3]), int(fields[8]), int(fields[4])
+    except ValueError:
+        submit_s, run_s, requested_s, count = (_decimal(fields[column]) for column in (1, 3, 8, 4))
+        return round(submit_s * _S), round(run_s * _S), round(requested_s * _S), round(count)
+    # Python reads 1_000 as a number.
+    if b"_" in fields[1] + fields[3] + fields[8] + fields[4]:
+        raise NoJobError(_NO_NUMBER)
+    if max(submit, run, requested) > _LARGEST:
+        raise NoJobError("with a number that is too large")
+    return submit * _S, run * _S, requested * _S, processors
+
+
 def _decimal(field: bytes) -> float:
     try:
-        value = float(field)
+        value = float(field.replace(b"_", b"?"))
         round(value)
     except (ValueError, OverflowError):
-        raise NoJobError("with a field that is not a number") from None
+        raise NoJobError(_NO_NUMBER) from None
     if abs(value) > _LARGEST:
         raise NoJobError("with a number that is too large")
     return value

@@ -211,7 +211,7 @@ class _Source:
     def _texts(self) -> Iterator[str]:
         for number, line in lines(self.path):
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode()
             except UnicodeDecodeError:
                 raise self.refuse("is not UTF-8", number) from None
             if "\0" in text:

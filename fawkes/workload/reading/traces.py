@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gc
 import gzip
@@ -125,7 +126,8 @@ def many_objects() -> Iterator[None]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers from 1; gzip, bzip2 and xz are known by their first bytes.
+    """The lines of a file with their numbers from 1; gzip, bzip2 and xz are known by their first bytes,
+    and a byte order mark is skipped.
 
     ConfigError with the file, and with the line that was being read, when the file is not there, cannot be read, is
     compressed and broken or cut off, or holds other files.
@@ -157,11 +159,14 @@ def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
             _refuse_container(path, head)
             packed = packing(head)
             if packed is None:
+                raw.seek(_mark(head))
                 yield raw
                 return
             name, stream = packed
             source = io.BufferedReader(_Unpacked(raw, path, stream(raw)))
-            _refuse_container(path, source.peek(HEAD_BYTES)[:HEAD_BYTES], inside=name)
+            head = source.peek(HEAD_BYTES)[:HEAD_BYTES]
+            _refuse_container(path, head, inside=name)
+            source.read(_mark(head))
             yield source
     except EOFError:
         raise ConfigError(
@@ -179,6 +184,11 @@ def _reading(path: Path, whole_lines: Callable[[], int]) -> Iterator[BinaryIO]:
         raise ConfigError(
             f"cannot be read ({error.strerror or error})", file=str(path), key=_line(whole_lines())
         ) from None
+
+
+def _mark(head: bytes) -> int:
+    """The length of the byte order mark of UTF-8 at the beginning of a file; no part of its first line."""
+    return len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
 
 
 def _refuse_container(path: Path, head: bytes, *, inside: str = "") -> None:

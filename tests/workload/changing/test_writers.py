@@ -101,7 +101,7 @@ def test_swf_numbers_what_has_names(tmp_path: Path) -> None:
     )  # fmt: skip
     path = tmp_path / "a.swf"
     trace = Trace(source="", jobs=jobs, header={"Computer": "x", "MaxJobs": "9", "Queue": "1 a\n2 b"})
-    assert write(trace, path, "swf") == ()
+    assert write(trace, path, "swf") == ("id of 2 jobs", "fractions of seconds of 1 job")
     read = read_workload(path)
     assert read.header == {
         "Version": "2.2", "Computer": "x", "Queue": "1 a\n2 b", "MaxJobs": "2", "Note": "user 1 is ann\nuser 2 is bob",
@@ -110,6 +110,49 @@ def test_swf_numbers_what_has_names(tmp_path: Path) -> None:
         replace(jobs[0], id="1", user="1"),
         replace(jobs[1], id="2", user="2", submit_us=5 * S, run_us=S, after=("1",)),
     )
+
+
+def test_swf_keeps_ids_apart_and_says_which_links_it_cannot_hold(tmp_path: Path) -> None:
+    rigid: dict[str, Any] = {"processors": 1, "run_us": S, "submit_us": 0}
+    jobs = (
+        TraceJob(id="01", **rigid),
+        TraceJob(id="1", after=("01", "2"), **rigid),
+        TraceJob(id="2", after=("x",), think_us=S, **rigid),
+        TraceJob(id="x", user="07", **rigid),
+        TraceJob(id="y", user="7", after=("x",), think_us=S, **rigid),
+    )
+    path = tmp_path / "a.swf"
+    lost = write(Trace(source="", jobs=jobs), path, "swf")
+    assert lost == ("id of 5 jobs", "after of 2 jobs", "think_us of 1 job")
+    read = read_workload(path)
+    assert [(job.id, job.user, job.after) for job in read.jobs] == [
+        ("1", "", ()), ("2", "", ("1",)), ("3", "", ()), ("4", "1", ()), ("5", "2", ("4",)),
+    ]  # fmt: skip
+    assert read.mended.total == 0
+
+
+def test_rumen_keeps_what_is_unknown(tmp_path: Path) -> None:
+    job = TraceJob(id="a", submit_us=0, maps=2, input_bytes=9, shuffle_bytes=7, output_bytes=5)
+    assert write(Trace(source="", jobs=(job,)), tmp_path / "a", "rumen") == ()
+    assert read_workload(tmp_path / "a").jobs == (job,)
+
+
+def test_what_has_no_place_is_counted(tmp_path: Path) -> None:
+    jobs = (
+        TraceJob(id="a  b", submit_us=1, maps=0, reduces=0, map_us=S, reduce_us=S, input_bytes=9, shuffle_bytes=7,
+                 output_bytes=5),
+        TraceJob(id="b", submit_us=0, maps=1, map_us=S),
+        TraceJob(id="c", submit_us=0, maps=1, reduces=2, map_us=S, run_us=1),
+    )  # fmt: skip
+    trace, times = Trace(source="", jobs=jobs), ("map_us of 1 job", "reduce_us of 1 job")
+    sizes = ("input_bytes of 1 job", "shuffle_bytes of 1 job", "output_bytes of 1 job")
+    assert write(trace, tmp_path / "a", "swim") == (*times, "id of 1 job")
+    parts = "fractions of milliseconds of 2 jobs"
+    assert write(trace, tmp_path / "a", "rumen") == (*times, *sizes, parts)
+    assert write(trace, tmp_path / "a", "sls") == (
+        *sizes, *times, "unknown reduces of 1 job", "unknown reduce_us of 1 job", "unknown run_us of 2 jobs",
+        "tasks (there are none) of 1 job", parts,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,17 @@ def test_a_format_is_recognised_by_content_whatever_the_name(name: str, tmp_path
         assert trace == read_workload(tmp_path / file, format=trace.format)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_byte_order_mark_changes_nothing(name: str, tmp_path: Path) -> None:
+    text = (DATA / name).read_bytes()
+    plain, file = gzip.decompress(text) if name.endswith(".gz") else text, tmp_path / "jobs"
+    file.write_bytes(plain)
+    without = read_workload(file)
+    for content in (b"\xef\xbb\xbf" + plain, gzip.compress(b"\xef\xbb\xbf" + plain)):
+        file.write_bytes(content)
+        assert read_workload(file) == without
+
+
 def test_a_table_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "jobs"
     path.write_text("# fawkes jobs 1\nid,submit_s\na,1\n", encoding="utf-8-sig")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ConfigError
+from fawkes.workload.formats.history import FAILED
 from fawkes.workload.formats.rumen import read
 from fawkes.workload.model import Trace, TraceJob
 
@@ -104,7 +105,7 @@ def test_what_is_no_job_is_counted_and_what_is_odd_as_well(between: str, tmp_pat
     ]
     assert trace.dropped.counts == {"without a job's id": 1, "without a submit time": 1}
     assert trace.mended.counts == {
-        "with a job that did not succeed": 1,
+        FAILED: 1,
         "whose time goes back": 1,
         "with the id of an earlier job": 1,
     }

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fawkes.base.errors import ConfigError
+from fawkes.offline.scenarios.notes import trace_notes
 from fawkes.workload.formats.swf import COLUMNS, read
 from fawkes.workload.model import TraceJob, in_order
 
@@ -95,6 +96,13 @@ def test_processors_and_run_times(text: str, processors: int, run_us: int, tmp_p
         (line(2, submit="noon"), "with a field that is not a number"),
         (line(2, run="nan"), "with a field that is not a number"),
         (line(2, run="1e999"), "with a field that is not a number"),
+        (line(2, submit="1_000"), "with a field that is not a number"),
+        (line(2, submit="1_000.5"), "with a field that is not a number"),
+        (line(2, submit=10**17), "with a number that is too large"),
+        (line(2, run=10**17), "with a number that is too large"),
+        (line(2, c9=10**18), "with a number that is too large"),
+        (line(2, c5=-1, c8=10**8), "with more than 10,000,000 processors"),
+        (line(2, c17=1, c18=10**17), "with a number that is too large"),
         (line(1), "with the number of an earlier job"),
         ("1 2 3\n", "without 18 columns"),
         (line(2).strip() + " 19\n", "without 18 columns"),
@@ -106,6 +114,13 @@ def test_a_line_that_is_no_job_is_counted_and_the_others_are_read(text: str, rea
     assert [job.id for job in trace.jobs] == ["1", "9"]
     assert trace.dropped.counts == {reason: 2}
     assert trace.dropped.first_lines == {reason: 10}
+
+
+def test_jobs_that_failed_or_were_cancelled_are_told(tmp_path: Path) -> None:
+    trace = read(log(tmp_path, *(line(number, c11=status) for number, status in enumerate((1, 0, 5, -1), 1))))
+    assert len(trace.jobs) == 4
+    assert trace.mended.counts == {"that did not succeed": 2}
+    assert any("simulated as one that succeeds" in note for note in trace_notes(trace, trace.jobs))
 
 
 def test_jobs_come_by_their_time(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,10 +115,25 @@ def _frame(path: Path) -> pd.DataFrame:
         try:
             if path.suffix == ".parquet":
                 return pd.read_parquet(source)
-            compression: Any = "gzip" if path.suffix == ".gz" else None
-            return pd.read_csv(source, comment="#", skipinitialspace=True, compression=compression)
-        except (ValueError, OSError, EOFError) as error:
+            plain = cast(BinaryIO, gzip.GzipFile(fileobj=source)) if path.suffix == ".gz" else source
+            _refuse_lengths(plain, path)
+            plain.seek(0)
+            return pd.read_csv(plain, comment="#", skipinitialspace=True, index_col=False)
+        except (ValueError, OSError, EOFError, csv.Error, zlib.error) as error:
             raise ConfigError(f"cannot be read as a table ({error})", file=str(path), hint=_HINT) from None
+
+
+def _refuse_lengths(source: BinaryIO, path: Path) -> None:
+    """ConfigError for the first row that has more or fewer fields than the heading: pandas would shift or fill it."""
+    text = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+    rows = csv.reader((line.partition("#")[0] for line in text), skipinitialspace=True)
+    lengths = (len(row) for row in rows if row and row != [""])
+    heading = next(lengths, 0)
+    for number, length in enumerate(lengths, 1):
+        if length != heading:
+            what = f"has {length} fields, but the heading has {heading}"
+            raise ConfigError(what, file=str(path), key=f"row {number}", hint="Remove or add commas")
+    text.detach()
 
 
 def _column(frame: pd.DataFrame, key: str) -> str | None:
@@ -125,7 +144,14 @@ def _numbers(frame: pd.DataFrame, column: str, key: str, path: Path) -> Floats:
     """The numbers of a column, in range; an empty deadline is NaN. ConfigError says what would be right."""
     import pandas as pd
 
-    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+    column_values = frame[column]
+    if pd.api.types.is_datetime64_any_dtype(column_values):
+        if key != SUBMIT:
+            raise ConfigError("has points in time, not seconds", file=str(path), key=column, hint=_HINT)
+        column_values = column_values - column_values.min()
+    if pd.api.types.is_timedelta64_dtype(column_values):
+        column_values = column_values.dt.total_seconds()
+    values = pd.to_numeric(column_values, errors="coerce").to_numpy(np.float64)
     in_range, right = _RANGES[key]
     with np.errstate(invalid="ignore"):
         wrong = ~(np.isfinite(values) & in_range(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,35 @@ def test_a_table_without_tasks_or_work_is_refused_with_its_place(tmp_path: Path,
         read_jobs(table(tmp_path / "t.csv", text))
     assert "t.csv" in error.value.where
     assert key in error.value.where
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("submit_s,tasks,work_s\n60,10,100,\n90,10,100,\n", "row 1"),
+        ("submit_s,tasks,work_s\n60,10,100\n\n90,10,100,5 # late\n", "row 2"),
+        ("# jobs\nsubmit_s,tasks,work_s,deadline_s\n60,10,100\n", "row 1"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_row_of_another_length_is_refused(tmp_path: Path, text: str, row: str, packed: bool) -> None:
+    file = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(ConfigError, match="fields, but the heading has") as error:
+        read_jobs(file)
+    assert error.value.key == row
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "ns"])
+def test_times_and_durations_of_parquet_are_seconds(tmp_path: Path, unit: str) -> None:
+    begun, took = np.array([60, 0], dtype="M8[s]").astype(f"M8[{unit}]"), np.array([90, 30], dtype="m8[s]")
+    frame = pd.DataFrame({"submit_s": begun, "tasks": [1, 1], "work_s": took.astype(f"m8[{unit}]")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    jobs = read_jobs(tmp_path / "t.parquet")
+    assert (jobs.submit_s.tolist(), jobs.work_s.tolist()) == ([0, 60], [30, 90])
+    frame.assign(deadline_s=begun).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ConfigError, match="deadline_s: has points in time, not seconds"):
+        read_jobs(tmp_path / "t.parquet")
 
 
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
