@@ -28,7 +28,7 @@ from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum
+from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum, in_words
 from fawkes.core.preemption.values import Choice, Victim
 from fawkes.core.quota.values import Claim, Portion
 from fawkes.core.state.admitting import (
@@ -309,8 +309,7 @@ def try_out(answer: Callable[[Any], object], questions: Iterable[Any], origin: s
         try:
             answer(question)
         except Exception as error:
-            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            raise ConfigError(f"this policy fails: {type(error).__name__}: {error}{notes}", file=origin) from error
+            raise ConfigError(f"this policy fails: {in_words(error)}", file=origin) from error
 
 
 def probe(measure: Measure, origin: str) -> None:
@@ -351,7 +350,7 @@ def probe(measure: Measure, origin: str) -> None:
         try:
             answer, _ = measure(window, None)
         except Exception as error:
-            raise ConfigError(f"the policy raised {type(error).__name__}: {error}", file=origin) from error
+            raise ConfigError(f"the policy raised {in_words(error)}", file=origin) from error
         number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
         if not (answer is None or isinstance(answer, Minimum) or (number and 0 <= answer < float("inf"))):
             raise ConfigError(

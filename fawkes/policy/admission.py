@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import in_words
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
@@ -94,6 +95,5 @@ def _failure(admission: Admission) -> str:
             admission.late(running, memory)
             memory = admission.learn(_DONE, memory)
     except Exception as error:
-        notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-        return f"raised {type(error).__name__}: {error}{notes}"
+        return f"raised {in_words(error)}"
     return ""

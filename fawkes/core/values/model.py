@@ -115,6 +115,8 @@ class ClusterAlert(StrEnum):
     """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
     ADMISSION = "admission"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
+    PREEMPTION = "preemption"
+    """The policy that decides about its tasks failed, and they were waited for; it ends with the next usable answer."""
 
 
 class MoveCause(StrEnum):
