@@ -10,6 +10,7 @@ True`` says that the policy must know the work of each job, which only offline r
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,6 +76,8 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
     if failed:
         usual = _Loaded(module, admission.needs_work, {function: {} for function in _FUNCTIONS})
         key = "admission_parameters" if parameters and not _failure(usual) else ""
+        # The error will name the file that has the parameters.
+        failed += f" of {policy.origin}" if key and re.search(r", line \d+$", failed) else ""
         raise ConfigError(f"the policy {failed}", file=policy.origin, key=key)
     return admission
 

@@ -10,6 +10,7 @@ import pytest
 from fawkes.cli.main import cli
 from fawkes.cli.pool.run import listener, tell_shadow
 from fawkes.config.site.site import Site
+from tests.cli.offline.test_simulate import fawkes
 from fawkes.offline.runs.folder import copied
 from tests.support.desk import Desk
 
@@ -42,3 +43,9 @@ def test_lines_about_progress_are_shown_unless_the_user_is_quiet(
     # Outside of the command's context, as in a thread of the controller.
     say("controls pool p")
     assert capsys.readouterr().err == said
+
+
+def test_a_wrong_file_is_told_alone(tmp_path: Path) -> None:
+    said = fawkes("--site", tmp_path, "run", "--shadow")
+    assert said.exit_code == 2
+    assert said.stderr.startswith(f"fawkes: {tmp_path}"), said.stderr
