@@ -166,7 +166,9 @@ def test_the_useful_time_is_that_of_the_work(runs: Any, name: str) -> None:
 def test_a_policy_that_fails_ends_the_run_with_its_file_and_line() -> None:
     body = "def preempt(victims): return [1 / (victims[0].id[:5] == 'probe') and Choice('kill') for each in victims]"
     text = policy_text("MINE", "mine.py", f'from fawkes.policy import Choice\nNAME = "MINE"\n{body}\n')
-    with pytest.raises(ConfigError, match="the preemption policy MINE gave no usable answer for a, .* after") as caught:
+    with pytest.raises(
+        ConfigError, match=r"the preemption policy MINE gave no usable answer for a, .* after"
+    ) as caught:
         simulate(scenario_of(text, moving()))
     assert "ZeroDivisionError" in caught.value.what
     assert (caught.value.file, caught.value.key) == ("mine.py", "line 3")

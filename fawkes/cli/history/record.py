@@ -52,7 +52,8 @@ def record(
     """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that replays it.
 
     Histories come through the running controller, from MR-clusters that still run; of a simulated run there are none.
-    `fawkes whatif DIR` simulates the span under other policies. Exits with 4 if jobs that ran on Hadoop have no history.
+    `fawkes whatif DIR` simulates the span under other policies. Exits with 4 if jobs that ran on Hadoop have no
+    history.
     """
     from fawkes.config.workloads.model import read_model
     from fawkes.offline.record.folder import PARTS_OF_A_RECORD, refuse_present, write_record

@@ -240,9 +240,7 @@ def reread_plan(started: ControllerPlan, engine: Engine) -> News:
 _PAGE = "The page `policies` says what a policy must answer"
 
 
-def read_policy(
-    policy_file: CatalogFile, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL
-) -> PolicyText:
+def read_policy(policy_file: CatalogFile, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
     """The weighting policy of a file; ``file`` has its parameters.
 
     ConfigError when it cannot be loaded, or answers nothing of use.

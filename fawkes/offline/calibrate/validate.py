@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from statistics import median
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np

@@ -132,9 +132,7 @@ def refuse_failed_preemption(decision: Decision, policy: events.PolicyText | Non
     _refuse_failed("preemption", decision, policy, at_us, _CHOICES)
 
 
-def _refuse_failed(
-    kind: str, decision: Decision, policy: events.PolicyText | None, at_us: int, hint: str
-) -> None:
+def _refuse_failed(kind: str, decision: Decision, policy: events.PolicyText | None, at_us: int, hint: str) -> None:
     for reason in decision.reasons:
         if reason.code == f"{kind}-failed" and policy is not None:
             what = (

@@ -10,8 +10,8 @@ import pytest
 from fawkes.cli.main import cli
 from fawkes.cli.pool.run import listener, tell_shadow
 from fawkes.config.site.site import Site
-from tests.cli.offline.test_simulate import fawkes
 from fawkes.offline.runs.folder import copied
+from tests.cli.offline.test_simulate import fawkes
 from tests.support.desk import Desk
 
 NOTHING = "this site has no MR-cluster yet"

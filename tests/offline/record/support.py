@@ -68,7 +68,10 @@ def two() -> tuple[Demand, ...]:
 
 
 def run(
-    demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = SETTINGS, controller: str = "live", **more: Any
+    demands: Sequence[Demand] | None = None,
+    settings: Mapping[str, Any] = SETTINGS,
+    controller: str = "live",
+    **more: Any,
 ) -> Writer:
     """The store of a run with every step; ``controller`` is that of its ledger."""
     facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
