@@ -66,8 +66,8 @@ def record(
         read_model(model)
     with ledger_of(site) as ledger:
         recorded = recorded_span(ledger, span_of(ledger, since_us, until_us))
-        asked = not simulated(ledger)
-        ran = [job for job in recorded.jobs if asked and job.life is JobLife.SUCCEEDED]
+        live_jobs = () if simulated(ledger) else recorded.jobs
+        ran = [job for job in live_jobs if job.life is JobLife.SUCCEEDED]
         with progress("record", len(ran) + PARTS_OF_A_RECORD) as step:
             histories, missing = gathered(ran, _asking(site), step)
             made = write_record(out, ledger, recorded, _platform(site), histories, missing, model=model, say=step)

@@ -320,10 +320,10 @@ def keys_of(model: type[BaseModel]) -> list[str]:
 
 def tables_of(model: type[BaseModel]) -> list[str]:
     """Those of the keys whose values are tables."""
-    found = ((key, _annotation(model, [key])) for key in keys_of(model))
+    annotations = {key: _annotation(model, [key]) for key in keys_of(model)}
     return [
         key
-        for key, at in found
+        for key, at in annotations.items()
         if typing.get_origin(at) is dict or (isinstance(at, type) and issubclass(at, BaseModel))
     ]
 
