@@ -84,10 +84,11 @@ class CatalogFile:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The folders to look in: ``site`` is a site folder, ``bundled`` is for tests to replace."""
+    """The folders to look in: ``record`` before ``site``, both site folders; ``bundled`` is for tests to replace."""
 
     site: Path | None = None
     bundled: Path | None = None
+    record: Path | None = None
 
     def all(self, kind: Kind) -> tuple[CatalogFile, ...]:
         """Everything of a kind by name, hidden files left out.
@@ -147,8 +148,9 @@ class Catalog:
         raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_singular(kind)}, or a name")
 
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
-        if self.site is not None:
-            yield Origin.SITE, self.site / kind.value
+        for folder in (self.record, self.site):
+            if folder is not None:
+                yield Origin.SITE, folder / kind.value
         yield Origin.BUNDLED, (self.bundled or bundled_dir(kind)) / kind.value
 
 

@@ -162,6 +162,9 @@ class ProgramGroup(click.Group):
     ) -> NoReturn:
         """Run a command line and exit; a verb may return an ExitStatus (None is DONE)."""
         extra.pop("standalone_mode", None)
+        # Python has none for a descriptor that was closed before the start (>&-).
+        sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
         stdout = sys.stdout
         try:
             result = super().main(args, prog_name or "fawkes", standalone_mode=False, **extra)

@@ -28,7 +28,7 @@ from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, cast
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum
+from fawkes.core.fairness.weights import MINIMUM, Measure, Minimum, in_words, measure_all
 from fawkes.core.preemption.values import Choice, Victim
 from fawkes.core.quota.values import Claim, Portion
 from fawkes.core.state.admitting import (
@@ -70,6 +70,7 @@ __all__ = [
     "fill",
     "load_policy",
     "max_cpus",
+    "parameters_in",
     "policy_text",
     "probe",
     "queue_factor",
@@ -309,8 +310,7 @@ def try_out(answer: Callable[[Any], object], questions: Iterable[Any], origin: s
         try:
             answer(question)
         except Exception as error:
-            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-            raise ConfigError(f"this policy fails: {type(error).__name__}: {error}{notes}", file=origin) from error
+            raise ConfigError(f"this policy fails: {in_words(error)}", file=origin) from error
 
 
 def probe(measure: Measure, origin: str) -> None:
@@ -348,14 +348,21 @@ def probe(measure: Measure, origin: str) -> None:
     name = ClusterId("probe")
     windows = [Window(name, samples) for samples in ((idle,), (busy,), (idle, busy), (Sample(at_us=2),))]
     for window in (*windows, Window(name, (busy,), before=idle)):
-        try:
-            answer, _ = measure(window, None)
-        except Exception as error:
-            raise ConfigError(f"the policy raised {type(error).__name__}: {error}", file=origin) from error
-        number = isinstance(answer, (int, float)) and not isinstance(answer, bool)
-        if not (answer is None or isinstance(answer, Minimum) or (number and 0 <= answer < float("inf"))):
+        failed = measure_all(measure, {name: window}, {}).failed.removeprefix(f"{name}: ")
+        if failed:
             raise ConfigError(
-                f"the policy answered {answer!r}",
+                f"the policy gave no usable answer: {failed}",
                 file=origin,
                 hint="It should answer a finite number of at least 0, MINIMUM or None.",
             )
+
+
+@contextmanager
+def parameters_in(file: str) -> Iterator[None]:
+    """Errors about the site's parameters of a policy name the ``file`` that has them."""
+    try:
+        yield
+    except ConfigError as error:
+        if not error.key.startswith(("policy_parameters", "admission_parameters")):
+            raise
+        raise ConfigError(error.what, file=file, key=error.key, hint=error.hint) from None

@@ -10,11 +10,13 @@ True`` says that the policy must know the work of each job, which only offline r
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import in_words
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
@@ -74,6 +76,8 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
     if failed:
         usual = _Loaded(module, admission.needs_work, {function: {} for function in _FUNCTIONS})
         key = "admission_parameters" if parameters and not _failure(usual) else ""
+        # The error will name the file that has the parameters.
+        failed += f" of {policy.origin}" if key and re.search(r", line \d+$", failed) else ""
         raise ConfigError(f"the policy {failed}", file=policy.origin, key=key)
     return admission
 
@@ -94,6 +98,5 @@ def _failure(admission: Admission) -> str:
             admission.late(running, memory)
             memory = admission.learn(_DONE, memory)
     except Exception as error:
-        notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
-        return f"raised {type(error).__name__}: {error}{notes}"
+        return f"raised {in_words(error)}"
     return ""

@@ -152,6 +152,15 @@ def test_a_full_disk_is_told_without_a_traceback() -> None:
     assert (done.returncode, done.stderr) == (1, "fawkes: No space left on device\n")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+@pytest.mark.parametrize("words", ["--version", "policies -o csv"])
+def test_a_closed_output_is_no_defect(closed: str, words: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m fawkes {words} {closed}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("option", ["-q", "--site"])
 def test_an_option_of_the_program_behind_a_verb_is_shown_its_place(option: str) -> None:
     said = CliRunner().invoke(cli, ["status", option])

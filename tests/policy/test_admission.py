@@ -318,6 +318,14 @@ def test_a_policy_that_loops_or_fails_is_refused_with_its_line(tmp_path: Path) -
         text(_GOOD.replace("return []", "return [1 / 0]"), tmp_path)
 
 
+def test_a_value_for_which_a_policy_fails_is_said_with_the_line_of_the_policy(tmp_path: Path) -> None:
+    body = _GOOD.replace("admit(queue, memory): return []", "admit(queue, memory, part=1): return [][: 1 // part]")
+    text(body, tmp_path)
+    with pytest.raises(ConfigError, match=r"ZeroDivisionError: .*, line 3 of .*x\.py") as caught:
+        text(body, tmp_path, part=0)
+    assert caught.value.key == "admission_parameters"
+
+
 _QUEUE = Queue([Job("a", 4, 10.0, 0.0), Job("b", 4, 10.0, 0.0, granted=2)], total=6, free=4, fixed=True)
 
 

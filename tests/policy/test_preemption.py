@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import ConfigError
+from fawkes.core.fairness.weights import in_words
 from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.values import Action, Cause, Need, Task
 from fawkes.policy import policy_text
+from fawkes.policy.worker.asking import RaisedError
 from fawkes.policy.worker.policies import load_preemption
 from tests.core.preemption.support import FOLDER, NAMES, device, task
 
@@ -64,3 +67,12 @@ def test_the_documented_policy_saves_only_long_tasks() -> None:
     choose = load_preemption(policy_text("LONG", "docs/preemption.md", EXAMPLE))
     given = decide(TASKS, {"n": device()}, ARRIVES, choose)
     assert [given[name].action for name in "ab"] == [Action.FULL, Action.KILL]
+
+
+@pytest.mark.slow
+def test_what_a_worker_raises_goes_from_process_to_process() -> None:
+    fails = f"{MINE}def preempt(victims): return [1 / (len(victims) < 3) and Choice('kill') for each in victims]\n"
+    choose = load_preemption(policy_text("MINE", "mine.py", fails))
+    with pytest.raises(RaisedError) as caught:
+        answers(choose)
+    assert in_words(pickle.loads(pickle.dumps(caught.value))) == "ZeroDivisionError: division by zero, line 3"

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from fawkes.base.catalog import Kind
+from fawkes.base.errors import ConfigError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import JobDetails, TaskArray
 from fawkes.core.preemption.account import Account, Accounts
 from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Facts, JobLife, JobState, Role
 from fawkes.engine import replay
 from fawkes.engine.ports import Entry
 from fawkes.offline.scenarios.scenario import Scenario, pool_of, simulate
-from fawkes.policy import compile_policy
+from fawkes.policy import compile_policy, policy_text
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.sim.hadoop.constants import PLAIN
@@ -38,9 +40,7 @@ def job(name: str, number: int, at_s: float, tasks: int, *, checkpoint: str = "o
     return Wish(event=replace(event, spec=replace(event.spec, details=details)))
 
 
-def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, ...]:
-    """All steps of a run under a preemption policy; every decision in it comes again."""
-    text = bundled(Kind.PREEMPTION, name)
+def scenario_of(text: PolicyText, wishes: Iterable[Wish], **changes: Any) -> Scenario:
     how = settings(
         preemption=text.name,
         image_bytes_s=20_000_000,
@@ -48,7 +48,7 @@ def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, .
         transient_leave_us=1000 * SECOND_US,
         **changes,
     )
-    scenario = Scenario(
+    return Scenario(
         name="s",
         nodes=pool_of(6),
         settings=how,
@@ -58,7 +58,11 @@ def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, .
         constants=PLAIN,
         check=True,
     )
-    steps = tuple(simulate(scenario).entries())
+
+
+def entries(name: str, wishes: Iterable[Wish], **changes: Any) -> tuple[Entry, ...]:
+    """All steps of a run under a preemption policy; every decision in it comes again."""
+    steps = tuple(simulate(scenario_of(bundled(Kind.PREEMPTION, name), wishes, **changes)).entries())
     assert list(replay(steps, compile_policy, compile_admission, compile_preemption)) == []
     return steps
 
@@ -72,12 +76,16 @@ def ended(steps: Iterable[Entry]) -> dict[str, JobState]:
     return {state.id: state for state in states if state.finished_us is not None}
 
 
-@cache
-def moved(name: str) -> tuple[Entry, ...]:
+def moving() -> list[Wish]:
     """MR-cluster a has all nodes and long tasks when b needs some."""
     wishes = [Wish(event=request("a", 0)), Wish(event=request("b", 100)), job("a", 1, 1, 40)]
     wishes.append(job("b", 1, 110, 40, checkpoint="none", task_s=10))
-    return entries(name, wishes)
+    return wishes
+
+
+@cache
+def moved(name: str) -> tuple[Entry, ...]:
+    return entries(name, moving())
 
 
 @cache
@@ -152,3 +160,15 @@ def test_what_is_wasted_is_accounted_under_each_policy(runs: Any) -> None:
 def test_the_useful_time_is_that_of_the_work(runs: Any, name: str) -> None:
     tasks = ended(runs(name))["a-1"].spec.tasks
     assert account(name, runs).useful_s == pytest.approx(tasks * TASK_S, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_policy_that_fails_ends_the_run_with_its_file_and_line() -> None:
+    body = "def preempt(victims): return [1 / (victims[0].id[:5] == 'probe') and Choice('kill') for each in victims]"
+    text = policy_text("MINE", "mine.py", f'from fawkes.policy import Choice\nNAME = "MINE"\n{body}\n')
+    with pytest.raises(
+        ConfigError, match=r"the preemption policy MINE gave no usable answer for a, .* after"
+    ) as caught:
+        simulate(scenario_of(text, moving()))
+    assert "ZeroDivisionError" in caught.value.what
+    assert (caught.value.file, caught.value.key) == ("mine.py", "line 3")

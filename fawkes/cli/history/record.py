@@ -51,19 +51,23 @@ def record(
 ) -> ExitStatus | None:
     """Write what happened into a folder: ledger, histories of Hadoop, jobs, and a scenario that replays it.
 
-    Histories come through the running controller, from MR-clusters that still run. `fawkes whatif DIR` simulates
-    the span under other policies. Exits with 4 if jobs that ran on Hadoop have no history.
+    Histories come through the running controller, from MR-clusters that still run; of a simulated run there are none.
+    `fawkes whatif DIR` simulates the span under other policies. Exits with 4 if jobs that ran on Hadoop have no
+    history.
     """
     from fawkes.config.workloads.model import read_model
-    from fawkes.offline.record.folder import PARTS_OF_A_RECORD, write_record
+    from fawkes.offline.record.folder import PARTS_OF_A_RECORD, refuse_present, write_record
     from fawkes.offline.record.gather import gathered
     from fawkes.offline.record.span import recorded_span, span_of
+    from fawkes.report.history import simulated
 
+    refuse_present(out)
     if model is not None:
         read_model(model)
     with ledger_of(site) as ledger:
         recorded = recorded_span(ledger, span_of(ledger, since_us, until_us))
-        ran = [job for job in recorded.jobs if job.life is JobLife.SUCCEEDED]
+        live_jobs = () if simulated(ledger) else recorded.jobs
+        ran = [job for job in live_jobs if job.life is JobLife.SUCCEEDED]
         with progress("record", len(ran) + PARTS_OF_A_RECORD) as step:
             histories, missing = gathered(ran, _asking(site), step)
             made = write_record(out, ledger, recorded, _platform(site), histories, missing, model=model, say=step)

@@ -14,6 +14,7 @@ from fawkes.base.extras import needs
 from fawkes.base.writing import refuse_there
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
+from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
     from fawkes.offline.calibrate.fit import Fit
@@ -46,9 +47,16 @@ if TYPE_CHECKING:
     help="Simulate this record and show the errors; repeatable.",
 )
 @output_option
+@click.pass_obj
 @needs("fawkes calibrate", "offline")
 def calibrate(
-    records: tuple[Path, ...], out: Path, force: bool, model: Path | None, judged: tuple[Path, ...], output: str
+    site: Site,
+    records: tuple[Path, ...],
+    out: Path,
+    force: bool,
+    model: Path | None,
+    judged: tuple[Path, ...],
+    output: str,
 ) -> None:
     """Fit the simulator's constants to RECORDS, folders of `fawkes record`, and write them into a file.
 
@@ -80,13 +88,13 @@ def calibrate(
     fits: tuple[Fit, ...] = ()
     with progress("calibrate", (model is None) + RUNS * len(opened) + len(tested)) as step:
         if model is None:
-            fits = searched(fits_of(observed(opened).values), opened, step)
+            fits = searched(fits_of(observed(opened).values), opened, step, site.root)
             table = model_of(fits)
             write_model(out, fits, opened)
             step(str(out))
         else:
             table = read_model(model)
-        validation = validated(tested, table, step) if tested else None
+        validation = validated(tested, table, step, site=site.root) if tested else None
     _tell(fits, validation, output)
 
 

@@ -68,8 +68,8 @@ def whatif(
     from fawkes.offline.runs.work import in_this_process, on_processes
 
     opened = open_record(record)
-    # The policy of the record counts as one of its site, and is among all of them.
-    catalog = Catalog(site=record)
+    # The policy of the record counts as one of the site, and is among all of them.
+    catalog = Catalog(site=site.root, record=record)
     chosen_policies = chosen(catalog, policies)
     variants = variants_under(catalog, admission, settings)
     if preemption is not None:

@@ -80,9 +80,9 @@ def run(
     logging.basicConfig(level=level, handlers=[handler])
     for noisy in ("paramiko", "apscheduler", "urllib3", "hdfs"):
         logging.getLogger(noisy).setLevel(logging.DEBUG if verbose > 1 else logging.ERROR)
+    ready = plan(site, shadow=shadow, preset=preset, policy=policy)
     if shadow:
         tell_shadow(site)
-    ready = plan(site, shadow=shadow, preset=preset, policy=policy)
     if ready.inventory.allocation is not None and not shadow:
         give_back_in_time(site, ready.inventory.allocation, listener())
     from fawkes.cli.history.page import page_beside

@@ -31,6 +31,8 @@ _LINE = re.compile(r"at line (\d+),")
 _DOTTED = re.compile(r"\s*(?P<key>[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+)\s*=")
 _HADOOP_TABLE = re.compile(r"\s*\[\s*(role\.[\w-]+\.)?hadoop\.[\w-]+\s*\]")
 _AT = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)", re.DOTALL)
+#: the key of a table as Python's reader shows it, and the parts of that
+_NAMESPACE, _PART = re.compile(r"\((?:'[^']*'(?:, |,)?)+\)"), r"'([^']*)'"
 _EXPECTED = {
     "string_type": "text in quotes",
     "int_type": "a whole number",
@@ -204,6 +206,7 @@ def check(model: type[M], data: object, *, file: str, key: str = "") -> M:
 def _refuse_syntax(path: Path, text: str, error: tomllib.TOMLDecodeError) -> NoReturn:
     match = _AT.fullmatch(str(error))
     what, place = (match["what"], match["place"]) if match else (str(error), "")
+    what = _NAMESPACE.sub(lambda key: f"[{'.'.join(re.findall(_PART, key[0]))}]", what)
     hint = 'Text needs quotes, such as nodes = "node[01-10]", and each key stands once in its table'
     if "\r" in text.replace("\r\n", ""):
         hint = "Its lines end with a lone carriage return: save it with Unix line ends"
@@ -228,6 +231,10 @@ def _explained(
     if kind == "fawkes":
         context = details.get("ctx", {})
         return ConfigError(context["what"], file=file, key=shown, hint=context["hint"])
+    if kind == "list_type" and isinstance(value, dict) and _known_keys(model, [*loc, 0]):
+        head = ".".join([*filter(None, [key]), *(part for part in loc if isinstance(part, str))])
+        what = f"{_shown(value)} is a table, not a list of tables"
+        return ConfigError(what, file=file, key=shown, hint=f"Write [[{head}]]")
     return ConfigError(
         *_value_error(kind, value, details), file=file, key=shown, hint=_value_hint(kind, value, details)
     )
@@ -264,7 +271,21 @@ def _value_hint(kind: str, value: object, details: ErrorDetails) -> str:
 
 
 def _shown(value: object) -> str:
-    return cut(repr(value) if not isinstance(value, bool) else str(value).lower())
+    return cut(_as_written(value))
+
+
+def _as_written(value: object) -> str:
+    """A value as TOML has it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            return f"{{{', '.join(f'{name} = {_as_written(below)}' for name, below in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(_as_written, value))}]"
+        case date() | time():
+            return str(value)
+    return repr(value)
 
 
 def _key(data: object, loc: Sequence[int | str], start: str) -> str:
@@ -295,6 +316,16 @@ def _known_keys(model: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
 def keys_of(model: type[BaseModel]) -> list[str]:
     """The keys that a table may have, as they are written in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def tables_of(model: type[BaseModel]) -> list[str]:
+    """Those of the keys whose values are tables."""
+    annotations = {key: _annotation(model, [key]) for key in keys_of(model)}
+    return [
+        key
+        for key, at in annotations.items()
+        if typing.get_origin(at) is dict or (isinstance(at, type) and issubclass(at, BaseModel))
+    ]
 
 
 def written(table: BaseModel) -> set[str]:

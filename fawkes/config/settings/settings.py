@@ -175,9 +175,9 @@ def _check_together(table: SettingsFile, said: Mapping[str, Any], faults: Faults
         faults.add("tau and share_error are both given", "tau", "Give one: share_error is sqrt(tau) / T")
     for key, value in (("period", table.period_us), ("sample_every", table.sample_every_us)):
         if value < SECOND_US:
-            faults.add(f"{show_duration(value)} is too short", key, "Give one second or more")
+            faults.add(f"{_shown(value)} is too short", key, "Give one second or more")
     if table.sample_every_us > table.period_us:
-        sample, period = show_duration(table.sample_every_us), show_duration(table.period_us)
+        sample, period = _shown(table.sample_every_us), _shown(table.period_us)
         faults.add(
             f"samples every {sample} are too few for a period of {period}",
             "sample_every" if "sample_every" in said else "period",
@@ -185,7 +185,7 @@ def _check_together(table: SettingsFile, said: Mapping[str, Any], faults: Faults
         )
     if table.patience.heard_us < _HEARTBEAT_US:
         faults.add(
-            f"{show_duration(table.patience.heard_us)} is shorter than the {show_duration(_HEARTBEAT_US)} between two "
+            f"{_shown(table.patience.heard_us)} is shorter than the {show_duration(_HEARTBEAT_US)} between two "
             "heartbeats of a DataNode",
             "patience.heard",
             "No replica would ever count as safe: make it longer",
@@ -198,6 +198,11 @@ def _check_together(table: SettingsFile, said: Mapping[str, Any], faults: Faults
             "ssh.connect_timeout",
             "A step includes its connection: make command_timeout longer",
         )
+
+
+def _shown(us: int) -> str:
+    """A duration of a message: below a second in milliseconds."""
+    return f"{us / 1000:g}ms" if us < SECOND_US else show_duration(us)
 
 
 def _tau(table: SettingsFile, preset: Preset) -> float:

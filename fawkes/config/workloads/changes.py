@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fawkes.base.errors import ConfigError
-from fawkes.config.files.loader import ManyConfigError, did_you_mean, keys_of
+from fawkes.config.files.loader import ManyConfigError, did_you_mean, keys_of, tables_of
 from fawkes.config.settings.keys import SettingsFile
 from fawkes.config.workloads.model import ModelTable
 
 TABLES = ("model", "pool", "bounds")
 """The tables of a scenario whose keys ``--set`` reaches by TABLE.KEY; those of MR-clusters are CLUSTER.NAME.KEY."""
 CLUSTER = "cluster"
-_SETTINGS_TABLES = ("patience", "policy_parameters", "retries", "timeouts")
 HINT = (
     "Write a key of fawkes.toml, such as tau=10, or a key of the scenario, such as model.disk=50MB, pool.nodes=40 or "
     "cluster.NAME.min_nodes=3"
@@ -44,9 +43,10 @@ def divided(changes: Changes) -> Divided:
             raise ConfigError(f"{key!r} is not a key", file="--set", hint=HINT)
         if value is None:
             raise ConfigError("has no value", file="--set", key=key, hint="Leave the key out for its usual value")
-        name, dot, _ = key.partition(".")
+        name, dot, rest = key.partition(".")
         if dot and name not in (*settings, *TABLES, CLUSTER):
-            hint = did_you_mean(name, (*TABLES, CLUSTER, *_SETTINGS_TABLES), kind="tables")
+            hint = did_you_mean(name, (*TABLES, CLUSTER, *tables_of(SettingsFile)), kind="tables")
+            hint = f"Write {rest}={value}" if name == "settings" else hint
             raise ConfigError(f"there is no table {name!r}", file="--set", key=key, hint=hint)
     scenario = {key: value for key, value in changes.items() if key.partition(".")[0] in (*TABLES, CLUSTER)}
     return Divided({key: value for key, value in changes.items() if key not in scenario}, scenario)

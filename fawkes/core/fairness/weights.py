@@ -68,8 +68,12 @@ def measure_all(measure: Measure, windows: Mapping[ClusterId, Window], memory: M
 
 
 def in_words(error: Exception) -> str:
-    """An error of a policy in words, with the notes that were added on its way, such as its line."""
-    return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    """An error of a policy in words, with the notes that were added on its way, such as its line.
+
+    ``raised`` is its name where it comes from a worker.
+    """
+    name = getattr(error, "raised", type(error).__name__)
+    return ", ".join([f"{name}: {error}", *getattr(error, "__notes__", ())])
 
 
 def _demand(answer: object) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.tasks import GOES, TaskRow, order_of, rows_of, say, task_of
+from fawkes.core.preemption.tasks import GOES, TaskRow, guarded, order_of, rows_of, say, task_of
 from fawkes.core.preemption.values import Answer, Cause, Choose, Device, Need, Task
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -148,7 +148,8 @@ def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt:
     cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
     need = Need(cause=cause, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
-    going = _going_together(tasks, dict.fromkeys(map(str, effect.nodes), device), need, effect.each, preempt)
+    choose = guarded(draft, effect.cluster, preempt)
+    going = _going_together(tasks, dict.fromkeys(map(str, effect.nodes), device), need, effect.each, choose)
     for node in effect.nodes:
         mine = {container: answer for container, answer in going.items() if here[container].node == node}
         if mine:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption import rates
 from fawkes.core.preemption.preempt import decide
-from fawkes.core.preemption.tasks import GOES, TaskRow, order_of, rows_of, say, task_of
+from fawkes.core.preemption.tasks import GOES, TaskRow, guarded, order_of, rows_of, say, task_of
 from fawkes.core.preemption.values import Cause, Choose, Need
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
@@ -127,7 +127,7 @@ def _judged(
         return None, effect.told
     devices = {str(effect.node): rates.device(draft, effect.cluster)}
     need = Need(cause=Cause.LEAVES, within_s=left_us / SECOND_US)
-    answers = decide([task_of(row) for row in new.values()], devices, need, preempt)
+    answers = decide([task_of(row) for row in new.values()], devices, need, guarded(draft, effect.cluster, preempt))
     orders = []
     for container, answer in answers.items():
         say(draft, new[container], answer, effect.cluster)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.preemption.values import Action, Answer, Task
+from fawkes.core.fairness.weights import in_words
+from fawkes.core.preemption.values import WAIT, Action, Answer, Choice, Choose, Task, Victim, checked
+from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.effects import TaskOrder
-from fawkes.core.values.model import ClusterId, Facts, JobId, NodeId
+from fawkes.core.values.model import ClusterAlert, ClusterId, Facts, JobId, NodeId
 
 GOES = (Action.KILL, Action.FULL, Action.INCREMENTAL)
 """Answers with which a task leaves its container."""
@@ -66,6 +68,36 @@ def task_of(row: TaskRow, priority: int = 0) -> Task:
         priority=priority,
         kills=row.kills,
     )
+
+
+def guarded(draft: Draft, cluster: ClusterId, preempt: Choose) -> Choose:
+    """The policy for one look at an MR-cluster's tasks: from its first fault on they wait.
+
+    The fault is told once, and is an alert of the MR-cluster until the next usable answer.
+    """
+    failed = False
+
+    def choose(victims: Sequence[Victim]) -> Sequence[Choice]:
+        nonlocal failed
+        waits, state = [Choice(WAIT)] * len(victims), draft.cluster(cluster)
+        if failed:
+            return waits
+        try:
+            choices = checked(victims, preempt(victims))
+        except Exception as error:
+            failed = True
+            what = in_words(error)
+            failing = None if state is None else alerts.raised(state, ClusterAlert.PREEMPTION, what)
+            if failing is None or failing != state:
+                draft.say("preemption-failed", cluster=cluster, policy=draft.settings.preemption, failed=what)
+            if failing is not None:
+                draft.put_cluster(failing)
+            return waits
+        if victims and state is not None and alerts.about(state, ClusterAlert.PREEMPTION):
+            draft.put_cluster(alerts.ended(state, ClusterAlert.PREEMPTION))
+        return choices
+
+    return choose
 
 
 def order_of(row: TaskRow, answer: Answer) -> TaskOrder:

@@ -36,6 +36,7 @@ _WORDS: Mapping[ClusterAlert, str] = {
     ClusterAlert.NO_WRITES: "HDFS takes no writes",
     ClusterAlert.NO_RUNS: "YARN runs nothing",
     ClusterAlert.ADMISSION: "its admission policy fails",
+    ClusterAlert.PREEMPTION: "its preemption policy fails",
 }
 #: how texts began that versions have stored which stored no kinds
 _EARLIER: Mapping[str, ClusterAlert] = {
@@ -58,6 +59,7 @@ _WORST_FIRST = (
     ClusterAlert.STAGE,
     ClusterAlert.STUCK,
     ClusterAlert.ADMISSION,
+    ClusterAlert.PREEMPTION,
     ClusterAlert.STANDBY,
     ClusterAlert.COPY,
     ClusterAlert.MEMBERS,
@@ -73,6 +75,7 @@ _OF_A_STAGE = (
     ClusterAlert.MISSING,
     ClusterAlert.STUCK,
     ClusterAlert.ADMISSION,
+    ClusterAlert.PREEMPTION,
 )
 
 

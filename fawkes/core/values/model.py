@@ -117,6 +117,8 @@ class ClusterAlert(StrEnum):
     """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
     ADMISSION = "admission"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
+    PREEMPTION = "preemption"
+    """The policy that decides about its tasks failed, and they were waited for; it ends with the next usable answer."""
 
 
 class MoveCause(StrEnum):
@@ -266,8 +268,7 @@ class MastersMove:
 
     ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
     ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
-    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the image of the old masters is there,
-    and their edits cannot be read.
+    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the old image is there, its edits are not.
     """
 
     cause: MoveCause
@@ -371,8 +372,7 @@ class ClusterState:
 class StreamSpec:
     """The limits of a stream: ``least`` to ``most`` executors, and ``batch_us``, in which a batch is to be done.
 
-    It may claim ``guarantee`` of the MR-cluster, and has more only while nobody else waits. ``thresholds`` are those of
-    the congestion monitor.
+    It may claim ``guarantee`` of the MR-cluster, and has more only while nobody else waits.
     """
 
     least: int

@@ -24,7 +24,15 @@ from fawkes.live.hadoop.own_code import open_to_others, own_code
 from fawkes.live.nodes.ground import ControllerIdentity
 from fawkes.live.nodes.playbooks import site_playbooks
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, load_preemption, load_quota, loader, policy_text, probe
+from fawkes.policy.worker.policies import (
+    admission_loader,
+    load_preemption,
+    load_quota,
+    loader,
+    parameters_in,
+    policy_text,
+    probe,
+)
 
 _CAPACITY_UNIT = 1000
 
@@ -56,7 +64,7 @@ def plan(site: Site, *, shadow: bool, preset: str | None = None, policy: str | N
         settings.web.check(site.settings_file)
     notes = (site.settings_line(preset=preset), *inventory.notes, *own_code(site, settings), *open_to_others(site))
     books = site_playbooks(settings.playbooks, site.root, site.settings_file)
-    text = read_policy(settings.policy, settings.core)
+    text = read_policy(settings.policy, settings.core, file=str(site.settings_file))
     admission = None
     if settings.admission is not None:
         admission = read_admission(settings.admission, settings.core, file=str(site.settings_file))
@@ -231,15 +239,18 @@ def reread_plan(started: ControllerPlan, engine: Engine) -> News:
 # --- Policies of a site, loaded and tried once as the controller will ask them: those of a user in a worker
 
 
-_PARAMETERS = "admission_parameters"
 _PAGE = "The page `policies` says what a policy must answer"
 
 
-def read_policy(policy_file: CatalogFile, settings: Settings, *, bounds: WorkerLimits = USUAL) -> PolicyText:
-    """The weighting policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
+def read_policy(policy_file: CatalogFile, settings: Settings, *, file: str, bounds: WorkerLimits = USUAL) -> PolicyText:
+    """The weighting policy of a file; ``file`` has its parameters.
+
+    ConfigError when it cannot be loaded, or answers nothing of use.
+    """
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
-        probe(loader(bounds)(text, settings), text.origin)
+        with parameters_in(file):
+            probe(loader(bounds)(text, settings), text.origin)
     except ConfigError as error:
         raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
     return text
@@ -254,10 +265,10 @@ def read_admission(
     """
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
-        loaded = admission_loader(bounds)(text, settings.admission_parameters)
+        with parameters_in(file):
+            loaded = admission_loader(bounds)(text, settings.admission_parameters)
     except ConfigError as error:
-        where = file if error.key.startswith(_PARAMETERS) else text.origin
-        raise ConfigError(error.what, file=where, key=error.key, hint=error.hint or _PAGE) from None
+        raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
     if loaded.needs_work:
         raise ConfigError(
             f"{text.name} must know the work of each job beforehand, which is not known in a live pool",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +25,9 @@ _WHOLE = {"job_begin_cpu": "job_begin", "join_cpu": "join"}
 RUNS = len(list(product(*SHARES.values())))
 
 
-def searched(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None]) -> tuple[Fit, ...]:
+def searched(
+    fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None], site: Path | None = None
+) -> tuple[Fit, ...]:
     """The fits with ``job_begin_cpu`` and ``join_cpu``: shares of ``job_begin`` and ``join`` that are work on cores.
 
     The records are simulated with each pair of shares, and the mean of the absolute errors of the jobs is compared; the
@@ -36,7 +39,7 @@ def searched(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str
     if not known:
         return tuple(fits)
     tried = list(product(*(_values(SHARES[name], whole_us[_WHOLE[name]] or 0.0) for name in known)))
-    errors = np.asarray([_errors(_with(fits, known, values, 0), records, step) for values in tried])
+    errors = np.asarray([_errors(_with(fits, known, values, 0), records, step, site) for values in tried])
     count = errors.shape[1]
     if count < LEAST:
         return _with(fits, known, [None] * len(known), count)
@@ -54,8 +57,10 @@ def _values(shares: Sequence[float], whole_us: float) -> list[int]:
     return [round(share * whole_us) for share in shares]
 
 
-def _errors(fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None]) -> list[float]:
-    validation = validated(records, model_of(fits), step, runs_of_each=1)
+def _errors(
+    fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None], site: Path | None
+) -> list[float]:
+    validation = validated(records, model_of(fits), step, runs_of_each=1, site=site)
     return [abs(row.error) for row in validation.jobs if row.kind in JUDGED]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -93,13 +94,21 @@ def _summary(kind: str, errors: Sequence[float]) -> ErrorSummary:
 
 
 def validated(
-    records: Sequence[Record], model: ModelTable, step: Callable[[str], None], *, runs_of_each: int = RUNS
+    records: Sequence[Record],
+    model: ModelTable,
+    step: Callable[[str], None],
+    *,
+    runs_of_each: int = RUNS,
+    site: Path | None = None,
 ) -> Validation:
-    """Simulate each record by the fitted constants alone, and hold it against what happened."""
+    """Simulate each record by the fitted constants alone, and hold it against what happened.
+
+    Policies that a record does not have are those of ``site``.
+    """
     jobs: list[JobError] = []
     makespans = []
     for record in records:
-        runs = _simulated(record, model, runs_of_each)
+        runs = _simulated(record, model, runs_of_each, site)
         name = record.folder.name
         times: dict[str, list[float]] = {}
         for row in (row for run in runs for row in run.jobs):
@@ -122,8 +131,8 @@ def validated(
     return Validation(tuple(jobs), tuple(makespans))
 
 
-def _simulated(record: Record, model: ModelTable, count: int) -> list[Beside]:
-    catalog = Catalog(site=record.folder)
+def _simulated(record: Record, model: ModelTable, count: int, site: Path | None) -> list[Beside]:
+    catalog = Catalog(site=site, record=record.folder)
     given = load_scenario(record.scenario).model
     said = {name: getattr(given, name) for name in _GIVEN if getattr(given, name) is not None}
     fitted = {name: getattr(model, name) for name in model.model_fields_set}

@@ -73,7 +73,7 @@ def write_record(
 
     ``model`` is a file of `fawkes calibrate` that the scenario shall use. ``say`` is told each part that is done.
     """
-    with whole(folder, _refuse_present) as draft:
+    with whole(folder, refuse_present) as draft:
         ledger.copy_to(draft)
         _verify(draft)
         say("ledger")
@@ -229,7 +229,8 @@ def _said(
     }
 
 
-def _refuse_present(folder: Path) -> None:
+def refuse_present(folder: Path) -> None:
+    """RefusedError when something is where a record shall go."""
     if folder.exists() or folder.is_symlink():
         said = stamp_of(folder / RECORD_FILE)
         what = "exists already" if said is None else f"exists already, a record of the pool {said.get('pool')!r}"

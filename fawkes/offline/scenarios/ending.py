@@ -31,6 +31,7 @@ _STEPS = re.compile(r"^(?:\S+ )?TimeoutError: more than")
 _BOUND = re.compile(r"^(?:\S+ )?(TimeoutError: took|MemoryError: needs)")
 _ITS_TIME = "its submit time"
 _VERDICTS = "The page `policies` says what an admission policy may answer"
+_CHOICES = "The page `preemption` says what a preemption policy may answer"
 _LINE = re.compile(r", (line \d+)$")
 _AT_WORK = frozenset({JobLife.STARTING, JobLife.RUNNING, JobLife.CANCELLING})
 _ON_THE_WAY = frozenset(
@@ -123,13 +124,22 @@ def refuse_failed_admission(decision: Decision, policy: events.PolicyText | None
 
     It names file and line, the MR-cluster and, when a call took too much, the question.
     """
+    _refuse_failed("admission", decision, policy, at_us, _VERDICTS)
+
+
+def refuse_failed_preemption(decision: Decision, policy: events.PolicyText | None, at_us: int) -> None:
+    """ConfigError when the preemption policy gave no usable answer, as `refuse_failed_admission` says it."""
+    _refuse_failed("preemption", decision, policy, at_us, _CHOICES)
+
+
+def _refuse_failed(kind: str, decision: Decision, policy: events.PolicyText | None, at_us: int, hint: str) -> None:
     for reason in decision.reasons:
-        if reason.code == "admission-failed" and policy is not None:
+        if reason.code == f"{kind}-failed" and policy is not None:
             what = (
-                f"the admission policy {policy.name} gave no usable answer for {reason.facts['cluster']}, "
+                f"the {kind} policy {policy.name} gave no usable answer for {reason.facts['cluster']}, "
                 f"{show_duration(at_us)} after the start"
             )
-            raise _no_answer(what, policy, str(reason.facts["failed"]), _VERDICTS)
+            raise _no_answer(what, policy, str(reason.facts["failed"]), hint)
 
 
 def never_ends(

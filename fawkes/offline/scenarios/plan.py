@@ -24,7 +24,7 @@ from fawkes.offline.scenarios.load import Coming, Demand, paper, referenced, sha
 from fawkes.offline.scenarios.machine import bounds_of, constants_of, delays_of, inventory_of
 from fawkes.offline.scenarios.scenario import LIMIT_US, Scenario, pool_of, simulate
 from fawkes.policy.worker.asking import USUAL, WorkerLimits
-from fawkes.policy.worker.policies import admission_loader, load_preemption, policy_text
+from fawkes.policy.worker.policies import admission_loader, load_preemption, loader, parameters_in, policy_text
 from fawkes.report import history
 from fawkes.sim.events.steps import Delays, Loss
 from fawkes.sim.hadoop.constants import DAS4, PAPER, Constants
@@ -81,6 +81,8 @@ class Plan:
         place = "--set" if changes else self.file
         chosen = settings_of(said, file=place, base=self.base, catalog=catalog, key="settings", policy=policy)
         text = policy_text(chosen.policy.title, str(chosen.policy.path), chosen.policy.text())
+        with parameters_in(place):
+            loader(self.bounds)(text, chosen.core)
         let_in = None if chosen.admission is None else self._admission(chosen.admission, chosen.core, place)
         return Scenario(
             name=self.name,
@@ -102,12 +104,8 @@ class Plan:
     def _admission(self, policy: CatalogFile, settings: Settings, place: str) -> PolicyText:
         """The admission policy, loaded once; ConfigError names the file, or the parameter in ``place``."""
         text = policy_text(policy.title, str(policy.path), policy.text())
-        try:
+        with parameters_in(place):
             admission_loader(self.bounds)(text, settings.admission_parameters)
-        except ConfigError as error:
-            if not error.key.startswith("admission_parameters"):
-                raise
-            raise ConfigError(error.what, file=place, key=error.key, hint=error.hint) from None
         return text
 
     def _preemption(self, policy: CatalogFile | None) -> PolicyText | None:

@@ -23,6 +23,7 @@ from fawkes.offline.scenarios.ending import (
     never_ends,
     refuse_failed_admission,
     refuse_failed_policy,
+    refuse_failed_preemption,
     refuse_refused,
     too_many,
 )
@@ -196,6 +197,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         refuse_refused(event, decision, scenario.place)
         refuse_failed_policy(decision, scenario.policy, event.at_us, scenario.settings.period_us)
         refuse_failed_admission(decision, scenario.admission, event.at_us)
+        refuse_failed_preemption(decision, scenario.preemption, event.at_us)
         for job in _ended_early(decision):
             world.script(users.job_ended(job, world.now_us))
         watch(engine)

@@ -180,6 +180,18 @@ class _SilentError(Exception):
     """No answer came in time."""
 
 
+class RaisedError(Exception):
+    """An error that a file raised: the name of its class, which does not exist here, and what it said."""
+
+    @property
+    def raised(self) -> str:
+        """The name of the class."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
 class _NonsenseError(ValueError):
     """A message of a worker that is not an answer; shown as an error of its policy."""
 
@@ -206,9 +218,8 @@ def _texts(value: Any) -> list[str]:
     return [cut(str(each), LONGEST) for each in value] if isinstance(value, list) else []
 
 
-def _raised(name: str, what: str, notes: list[Any]) -> Exception:
-    """The error that a file raised, as an error of the same name; none of its own classes exists here."""
-    error: Exception = type(name if name.isidentifier() else "Exception", (Exception,), {})(cut(what, LONGEST))
+def _raised(name: str, what: str, notes: list[Any]) -> RaisedError:
+    error = RaisedError(name if name.isidentifier() else "Exception", cut(what, LONGEST))
     for note in notes[:_MOST_NOTES]:
         error.add_note(cut(str(note), LONGEST))
     return error
@@ -267,9 +278,9 @@ def call(question: PolicyFile, bounds: WorkerLimits, function: str, arguments: t
         answer = _workers.of(bounds, question).ask("ask", 0, function, arguments)
     except _EndedError as error:
         raise _explained(error, question.policy.origin, bounds, where) from None
-    except Exception as error:
-        if type(error).__name__ == "MemoryError":
-            error.args = (f"{error} {where}",)
+    except RaisedError as error:
+        if error.raised == "MemoryError":
+            error.args = (error.raised, f"{error} {where}")
         raise
     try:
         return CONTRACTS[question.kind].opened(function, answer)

@@ -18,7 +18,7 @@ from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.window import Window
-from fawkes.policy import compile_policy, policy_text, probe
+from fawkes.policy import compile_policy, parameters_in, policy_text, probe
 from fawkes.policy.admission import compile_admission
 from fawkes.policy.preemption import compile_preemption
 from fawkes.policy.quota import compile_quota
@@ -33,6 +33,7 @@ __all__ = [
     "load_quota",
     "load_weighting",
     "loader",
+    "parameters_in",
     "policy_text",
     "probe",
 ]

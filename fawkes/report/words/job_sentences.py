@@ -165,6 +165,8 @@ JOBS: Mapping[str, Template] = {
     "work-not-known": "Nothing is learned from job {job}: the time of its tasks is not known ({error})",
     "admission-failed": "The admission policy {policy} gave no usable answer for {cluster} ({failed}): no job is let "
     "in",
+    "preemption-failed": "The preemption policy {policy} gave no usable answer for {cluster} ({failed}): its tasks are "
+    "waited for",
     "retry": "Job {job} failed ({error}); attempt {attempt} follows",
     "cancel-asked": by("Job {job} was cancelled"),
     "time-limit": "Job {job} has exceeded its time limit of {limit_us} and is stopped",

@@ -18,7 +18,7 @@ from fawkes.report import history
 from fawkes.store.base import Writer
 from tests.cli.conftest import INVENTORY
 from tests.cli.offline.test_simulate import fawkes
-from tests.offline.record.support import history_of, run, site_of
+from tests.offline.record.support import history_of, run, site_of, two
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,29 @@ def test_wrong_spans_and_models_leave_nothing(
 def test_a_site_without_a_ledger_is_refused(tmp_path: Path) -> None:
     said = fawkes("--site", tmp_path, "record", "--out", tmp_path / "record")
     assert (said.exit_code, "there is no ledger" in said.stderr) == (2, True)
+
+
+def test_what_is_there_is_not_written_to_and_nobody_is_asked(site: Path, controller: list[Any], tmp_path: Path) -> None:
+    for out in (tmp_path, ""):
+        said = fawkes("--site", site, "record", "--out", out)
+        assert (said.exit_code, "exists already" in said.stderr, controller) == (6, True, [])
+
+
+def test_a_simulated_run_has_no_histories_to_ask_for(tmp_path: Path) -> None:
+    site = site_of(run(two()[:1], controller=history.SIMULATED), tmp_path / "run")
+    said = fawkes("--site", site, "record", "--out", tmp_path / "record")
+    assert (said.exit_code, said.stdout) == (0, ""), said.stderr
+    assert "3 jobs of the pool" in said.stderr
+
+
+@pytest.mark.slow
+def test_policies_of_the_site_are_found_behind_those_of_the_record(record: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "policies" / "mine.py"
+    mine.parent.mkdir()
+    mine.write_text('"""Mine."""\nNAME = "MINE"\n\n\ndef measure(window):\n    return 1.0\n')
+    words = ("whatif", record, "--policies", "mine,TD", "--replays", "1", "--jobs", "1", "-o", "json")
+    said = fawkes("--site", tmp_path, *words)
+    assert {row["policy"] for row in json.loads(said.stdout)["rows"]} == {"MINE", "TD"}, said.stderr
 
 
 @pytest.mark.slow

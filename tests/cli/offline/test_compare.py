@@ -160,6 +160,11 @@ def test_rows_of_another_version_are_refused(compared: Path) -> None:
         (("--set", "policy=TD,EQ"), "--set: policy: would set the weighting policy, and it is named already"),
         (("--set", "model.dsk=1MB,2MB"), "small.toml with --set model.dsk=1MB: model.dsk: unknown key 'dsk'"),
         (("--set", "modle.disk=1MB"), "--set: modle.disk: there is no table 'modle'. Did you mean 'model'?"),
+        (("--set", "settings.tau=3"), "--set: settings.tau: there is no table 'settings'. Write tau=3"),
+        (
+            ("--set", "zzz.tau=3"),
+            "Tables: access, admission_parameters, bounds, cluster, hooks, kerberos, model, patience",
+        ),
         (("--set", "pool.nodes=2,8"), "with --set pool.nodes=2: cluster[c-1].min_nodes: 3 core nodes are more than"),
     ],
 )

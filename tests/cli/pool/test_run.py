@@ -11,6 +11,7 @@ from fawkes.cli.main import cli
 from fawkes.cli.pool.run import listener, tell_shadow
 from fawkes.config.site.site import Site
 from fawkes.offline.runs.folder import copied
+from tests.cli.offline.test_simulate import fawkes
 from tests.support.desk import Desk
 
 NOTHING = "this site has no MR-cluster yet"
@@ -42,3 +43,9 @@ def test_lines_about_progress_are_shown_unless_the_user_is_quiet(
     # Outside of the command's context, as in a thread of the controller.
     say("controls pool p")
     assert capsys.readouterr().err == said
+
+
+def test_a_wrong_file_is_told_alone(tmp_path: Path) -> None:
+    said = fawkes("--site", tmp_path, "run", "--shadow")
+    assert said.exit_code == 2
+    assert said.stderr.startswith(f"fawkes: {tmp_path}"), said.stderr

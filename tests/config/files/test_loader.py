@@ -41,9 +41,11 @@ class Outer(Strict):
     float_for_int=Bad('[[inner]]\nname = "a"\nnumber = 1.5', "inner[a].number", "1.5 is a number, not a whole number"),
     not_a_number=Bad("share = nan", "share", "nan is wrong"),
     infinite=Bad("share = inf", "share", "inf is wrong"),
-    date_for_text=Bad("version = 2026-01-01", "version", "is a date or time, not text"),
+    date_for_text=Bad("version = 2026-01-01", "version", "2026-01-01 is a date or time, not text"),
+    dates_for_text=Bad("version = [true, 07:32:00]", "version", "[true, 07:32:00] is a list, not text"),
+    table_twice=Bad("[table.x]\n[table.x]", "line 2, column 9", "cannot declare [table.x] twice", "once"),
     text_for_table=Bad('maybe = "x"', "maybe", "'x' is text, not a table"),
-    table_for_list=Bad('[inner]\nname = "x"', "inner", "is a table, not a list"),
+    table_for_list=Bad('[inner]\nname = "x"', "inner", "{name = 'x'} is a table, not a list", "Write [[inner]]"),
     missing=Bad("[[inner]]\nnumber = 1", "inner[#1].name", "is missing", "Give a name for it"),
 )
 def test_a_file_that_is_wrong_names_file_key_value_and_what_is_right(bad: Bad, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ STORED = (
     ("writes of its last seconds are lost: 3 blocks", ClusterAlert.WRITES),
     ("its second NameNode cannot take over: it broke", ClusterAlert.STANDBY),
     ("its admission policy fails: admit raised", ClusterAlert.ADMISSION),
+    ("its preemption policy fails: preempt raised", ClusterAlert.PREEMPTION),
     ("node03: /x is nowhere else", ClusterAlert.NODE),
     ("node03: its masters do not answer", ClusterAlert.NODE),
     ("/saved/out cannot be written", ClusterAlert.STAGE),

@@ -30,7 +30,7 @@ def found(folder: Path, body: str) -> CatalogFile:
 
 @pytest.mark.slow
 def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
-    policy = plans.read_policy(found(tmp_path, "1.0"), settings())
+    policy = plans.read_policy(found(tmp_path, "1.0"), settings(), file="fawkes.toml")
     assert policy.text == (tmp_path / "own.py").read_text()
 
 
@@ -39,12 +39,20 @@ def test_a_policy_that_answers_is_taken_with_its_text(tmp_path: Path) -> None:
     ("body", "wrong"),
     [
         ("sum(range(10 ** 15))", "took more than 0.5 s on a processor"),
-        ("float('nan')", "answered nan"),
+        ("float('nan')", "nan is not a demand"),
+        ("10**400", "OverflowError: int too large"),
+        ("1 / 0", "ZeroDivisionError: division by zero, line 4"),
     ],
 )
 def test_a_policy_that_is_not_to_be_trusted_is_refused(tmp_path: Path, body: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match=wrong):
-        plans.read_policy(found(tmp_path, body), settings(), bounds=WorkerLimits(time_s=0.5))
+        plans.read_policy(found(tmp_path, body), settings(), file="fawkes.toml", bounds=WorkerLimits(time_s=0.5))
+
+
+@pytest.mark.slow
+def test_a_wrong_parameter_is_a_fault_of_the_file_that_has_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^fawkes\.toml: policy_parameters\.psy: .* has no parameter 'psy'"):
+        plans.read_policy(found(tmp_path, "1.0"), settings(policy_parameters={"psy": 1.0}), file="fawkes.toml")
 
 
 @pytest.mark.slow

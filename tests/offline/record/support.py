@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import ClusterDetails, DataSet, JobDetails, SleepTasks
@@ -66,11 +67,17 @@ def two() -> tuple[Demand, ...]:
     )
 
 
-def run(demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = SETTINGS, **more: Any) -> Writer:
-    """The store of a run with every step."""
+def run(
+    demands: Sequence[Demand] | None = None,
+    settings: Mapping[str, Any] = SETTINGS,
+    controller: str = "live",
+    **more: Any,
+) -> Writer:
+    """The store of a run with every step; ``controller`` is that of its ledger."""
     facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
     plan = Plan(name="live", settings=settings, demands=tuple(demands or two()), file="live", **facts)
-    return simulate(with_demands(plan.scenario(CATALOG), plan.demands))
+    with patch("fawkes.offline.scenarios.scenario.SIMULATED", controller):
+        return simulate(with_demands(plan.scenario(CATALOG), plan.demands))
 
 
 def site_of(store: Writer, folder: Path) -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fawkes.base.errors import ConfigError, UserError
+from fawkes.core.fairness.weights import in_words
 from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, checked, max_cpus
 from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import (
@@ -208,9 +209,8 @@ class FlatPool:
         try:
             return ask()
         except Exception as error:
-            notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
             raise ConfigError(
-                f"the policy raised {type(error).__name__}: {error}{notes}",
+                f"the policy raised {in_words(error)}",
                 file=self._origin,
                 hint="Correct the policy and run the command again",
             ) from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.fairness.weights import in_words
 from fawkes.core.state import admitting
 from fawkes.core.state.admitting import Admission, Done, Memory, Queue, checked
 from fawkes.core.watching.stuck import Standing
@@ -30,8 +31,7 @@ class AdmissionFailedError(ValueError):
     """An admission policy gave no usable answer about a job."""
 
     def __init__(self, job: str, error: Exception) -> None:
-        notes = [*getattr(error, "__notes__", ())][:1]
-        super().__init__(f"no usable answer about {job}: {type(error).__name__}: {', '.join([str(error), *notes])}")
+        super().__init__(f"no usable answer about {job}: {in_words(error)}")
 
 
 @dataclass(slots=True)
