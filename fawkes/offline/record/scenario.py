@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -28,6 +28,12 @@ JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.tom
 #: what the model has and the measured times of a site contain already: the way of the news of a task's end, streams
 #: that wait for each other, seeks
 INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
+_WITHIN = {"task_end": "job_end", "serial": "job_end", "disk_seek": "disk"}
+
+
+def included(measured: Collection[str]) -> dict[str, str | float]:
+    """The constants that are within those that were measured; the others stay the model's own."""
+    return {name: value for name, value in INCLUDED.items() if _WITHIN[name] in measured}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +117,9 @@ def _model(
     }
     yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
     if calibrated is None:
-        yield from toml.table(INCLUDED, notes=dict.fromkeys(INCLUDED, "within what was measured"))
+        # Where containers were seen, tasks end as YARN's do.
+        within = included([*(["job_end"] if slots else []), *(["disk"] if seen.load_bytes_s else [])])
+        yield from toml.table(within, notes=dict.fromkeys(within, "within what was measured"))
         yield from _measured(seen)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from fawkes.sim.hadoop.profile import profile_of
 from fawkes.store.base import Writer
 from fawkes.workload.formats import table
 from tests.offline.record.support import CONSTANTS, SETTINGS, demand, history_of, recorded, run, sleep_job
+from tests.offline.support import ready, two
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,17 @@ def test_a_simulated_run_is_reproduced(made: Record, happened: Writer) -> None:
     assert sum(abs(error) < 1e-6 for error in errors) >= 7
     assert verdict.makespan_error == pytest.approx(0, abs=0.03)
     assert verdict.reproduced
+
+
+def test_what_was_not_seen_is_left_to_the_model_and_unknown_in_the_table(tmp_path: Path) -> None:
+    """A simulated site of Hadoop 1: no containers, no load and no history were seen."""
+    made = recorded(simulate(ready(two())), tmp_path)
+    said = tomllib.loads(made.scenario.read_text())["model"]
+    assert set(said) == {"deploy", "join", "clean"}
+    verdict = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
+    assert [row.error for row in verdict.both.jobs] == pytest.approx([0] * 16, abs=0.01)
+    jobs = table.read(made.folder / "jobs.jobs.csv").jobs
+    assert {(job.map_us, job.reduce_us, job.input_bytes) for job in jobs} == {(None, None, 10**9)}
 
 
 def test_the_scenario_has_pool_settings_and_policy_of_the_ledger(made: Record, happened: Writer) -> None:
