@@ -22,6 +22,7 @@ from fawkes.offline.record.measured import MeasuredTimes, data_of
 from fawkes.offline.record.span import RecordedSpan
 from fawkes.offline.record.toml import duration, size
 from fawkes.offline.scenarios.scenario import LIMIT_US
+from fawkes.report.history import SIMULATED
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
 
@@ -117,8 +118,9 @@ def _model(
     }
     yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
     if calibrated is None:
-        # Where containers were seen, tasks end as YARN's do.
-        within = included([*(["job_end"] if slots else []), *(["disk"] if seen.load_bytes_s else [])])
+        # Of a simulated site nobody timed a task; YARN, whose containers were seen, has no TaskTracker to wait for.
+        real = bool(slots) and recorded.rules.controller != SIMULATED
+        within = included([*(["job_end"] if real else []), *(["disk"] if seen.load_bytes_s else [])])
         yield from toml.table(within, notes=dict.fromkeys(within, "within what was measured"))
         yield from _measured(seen)
 

@@ -21,7 +21,7 @@ PAPER_CORE_NODES = 10
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """A job of a load: it comes ``think_us`` after the last of ``after``, no sooner than ``at_us`` after the beginning."""
+    """A job of a load: ``at_us`` after the load begins or later, ``think_us`` after the last of ``after``."""
 
     at_us: int
     spec: JobSpec

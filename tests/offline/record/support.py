@@ -25,6 +25,8 @@ from tests.offline.support import CATALOG
 SETTINGS: Mapping[str, Any] = {"preset": "paper", "period": "20s", "growth": "TR", "policy": "TD", "idle_time": "60s"}
 #: a site as `fawkes calibrate` sees it
 CONSTANTS = replace(DAS4, map_slots=0, slots=4, task_end_us=0, serial=0.0, disk_seek=0.0, master_share=0.5)
+#: a simulated one with containers
+OWN = replace(DAS4, map_slots=0, slots=4, master_share=0.5)
 
 
 def sleep_job(
@@ -68,7 +70,7 @@ def two() -> tuple[Demand, ...]:
 
 def run(demands: Sequence[Demand] | None = None, settings: Mapping[str, Any] = SETTINGS, **more: Any) -> Writer:
     """The store of a run with every step."""
-    facts: dict[str, Any] = {"nodes": pool_of(8), "constants": CONSTANTS} | more
+    facts: dict[str, Any] = {"nodes": pool_of(8), "constants": OWN} | more
     plan = Plan(name="live", settings=settings, demands=tuple(demands or two()), file="live", **facts)
     return simulate(with_demands(plan.scenario(CATALOG), plan.demands))
 

@@ -102,10 +102,10 @@ def test_a_gang_starts_at_once_or_not_at_all_and_holds_back_what_comes_later() -
     assert [bench.cluster.ended[JobId(name), 1].finished_us // SECOND_US for name in "abc"] == [10, 20, 20]
 
 
-@pytest.mark.parametrize("more", [{}, {"task_start_us": 2_000_000, "job_begin_cpu_us": 1_000_000}])
-def test_a_gang_takes_its_own_time_and_no_start_or_end_of_hadoop(more: dict[str, int]) -> None:
+@pytest.mark.parametrize("of", [DAS4, replace(DAS4, task_start_us=2_000_000, job_begin_cpu_us=1_000_000)])
+def test_a_gang_takes_its_own_time_and_no_start_or_end_of_hadoop(of: Constants) -> None:
     """What begins and ends a rigid job is within the run time that its log says."""
-    bench = Bench(replace(DAS4, **more), core=1)
+    bench = Bench(of, core=1)
     bench.submit(maps=3, map_us=10 * SECOND_US, gang=1)
     bench.run()
     assert bench.cluster.ended[JobId("j"), 1].finished_us == 10 * SECOND_US
