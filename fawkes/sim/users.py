@@ -14,14 +14,15 @@ from fawkes.core.values.proof import NAMED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """A request or a job. Its event comes ``delay_us`` after the start of the run, or after what it waits for.
+    """A request or a job. Its event comes at the latest of three times.
 
-    ``running`` is the MR-cluster that must run, ``jobs`` are the jobs that must have ended. ``event.at_us`` is the
-    earliest time of all.
+    That is ``event.at_us``, ``delay_us`` after the MR-cluster ``running`` runs (None: after the start of the run), and
+    ``think_us`` after the last of ``jobs`` has ended.
     """
 
     event: Requested | Submitted
     delay_us: int = 0
+    think_us: int = 0
     running: ClusterId | None = None
     jobs: tuple[JobId, ...] = ()
 
@@ -32,6 +33,7 @@ class Users:
     def __init__(self, wishes: Sequence[Wish]) -> None:
         self._left = {number: len(set(wish.jobs)) + (wish.running is not None) for number, wish in enumerate(wishes)}
         self._wishes = wishes
+        self._due_us = [max(wish.event.at_us, 0 if wish.running else wish.delay_us) for wish in wishes]
         self._by_cluster: dict[ClusterId, list[int]] = {}
         self._by_job: dict[JobId, list[int]] = {}
         for number, wish in enumerate(wishes):
@@ -56,31 +58,33 @@ class Users:
 
     def begin(self) -> list[Requested | Submitted]:
         """The requests and submissions that wait for nothing."""
-        return [self._due(number, 0) for number, left in self._left.items() if not left]
+        return [self._due(number) for number, left in self._left.items() if not left]
 
     def cluster_runs(self, cluster: ClusterId, now_us: int) -> list[Requested | Submitted]:
         """An MR-cluster works: what waited for that."""
         if cluster in self._runs:
             return []
         self._runs.add(cluster)
-        return self._released(self._by_cluster.pop(cluster, ()), now_us)
+        return self._released(
+            (number, now_us + self._wishes[number].delay_us) for number in self._by_cluster.pop(cluster, ())
+        )
 
     def job_ended(self, job: JobId, now_us: int) -> list[Requested | Submitted]:
         """A job has ended for good: what waited for that."""
         self._open.discard(job)
-        return self._released(self._by_job.pop(job, ()), now_us)
+        return self._released((number, now_us + self._wishes[number].think_us) for number in self._by_job.pop(job, ()))
 
-    def _released(self, numbers: Iterable[int], now_us: int) -> list[Requested | Submitted]:
+    def _released(self, earliest: Iterable[tuple[int, int]]) -> list[Requested | Submitted]:
         due = []
-        for number in numbers:
+        for number, at_us in earliest:
+            self._due_us[number] = max(self._due_us[number], at_us)
             self._left[number] -= 1
             if not self._left[number]:
-                due.append(self._due(number, now_us))
+                due.append(self._due(number))
         return due
 
-    def _due(self, number: int, now_us: int) -> Requested | Submitted:
-        wish = self._wishes[number]
-        return replace(wish.event, at_us=max(wish.event.at_us, now_us + wish.delay_us))
+    def _due(self, number: int) -> Requested | Submitted:
+        return replace(self._wishes[number].event, at_us=self._due_us[number])
 
 
 def of_stage(effect: Deploy | Load | Save | Retire | Survey, users: Users) -> Facts:

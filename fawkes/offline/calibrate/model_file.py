@@ -14,7 +14,7 @@ from fawkes.config.workloads.model import ModelTable
 from fawkes.offline.calibrate.fit import HIGH, LEAST, LOW, Fit
 from fawkes.offline.record import toml
 from fawkes.offline.record.folder import Record
-from fawkes.offline.record.scenario import INCLUDED
+from fawkes.offline.record.scenario import included
 from fawkes.offline.runs.folder import write_text
 
 _RATES = frozenset({"disk"})
@@ -49,8 +49,8 @@ def shown(name: str, value: float) -> str:
 
 def model_of(fits: Sequence[Fit]) -> ModelTable:
     """The fitted constants as the table of a scenario."""
-    said = {**INCLUDED, **{fit.name: _said(fit.name, fit.value) for fit in fits if fit.value is not None}}
-    return check(ModelTable, said, file="the fitted constants", key="model")
+    said = {fit.name: _said(fit.name, fit.value) for fit in fits if fit.value is not None}
+    return check(ModelTable, {**included(said), **said}, file="the fitted constants", key="model")
 
 
 def refuse_fitted(records: Sequence[Record], used: Sequence[Use], names: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ def _lines(fits: Sequence[Fit], records: Sequence[Record]) -> Iterator[str]:
             yield f"# {fit.name}: not fitted, {fit.n} observations are fewer than {LEAST}; the default stays"
         else:
             yield f"{fit.name} = {toml.value(_said(fit.name, fit.value))}  # {_comment(fit)}"
-    for name, value in INCLUDED.items():
+    for name, value in included({fit.name for fit in fits if fit.value is not None}).items():
         yield f"{name} = {toml.value(value)}  # within what was measured"
     yield from ("", "# What was used to fit may not be used to judge: --validate refuses it.", "[fitted]")
     yield from toml.table({"fawkes": __version__})

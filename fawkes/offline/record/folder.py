@@ -165,7 +165,7 @@ def _trace(recorded: RecordedSpan, demands: Mapping[str, JobDemand]) -> Trace:
 
 def _row(job: JobState, demand: JobDemand, since_us: int) -> TraceJob:
     profile = demand.profile
-    by_time = demand.known is not KnownDemands.HISTORY
+    by_time = demand.known is not KnownDemands.HISTORY and bool(profile.map_us or profile.reduce_us)
     return TraceJob(
         id=job.id,
         submit_us=job.submitted_us - since_us,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -22,12 +22,19 @@ from fawkes.offline.record.measured import MeasuredTimes, data_of
 from fawkes.offline.record.span import RecordedSpan
 from fawkes.offline.record.toml import duration, size
 from fawkes.offline.scenarios.scenario import LIMIT_US
+from fawkes.report.history import SIMULATED
 
 JOBS_FILE, DEMANDS_FILE, MODEL_FILE = "jobs.jobs.csv", "demands.csv", "model.toml"
 
 #: what the model has and the measured times of a site contain already: the way of the news of a task's end, streams
 #: that wait for each other, seeks
 INCLUDED: Mapping[str, str | float] = {"task_end": "0s", "serial": 0.0, "disk_seek": 0.0}
+_WITHIN = {"task_end": "job_end", "serial": "job_end", "disk_seek": "disk"}
+
+
+def included(measured: Collection[str]) -> dict[str, str | float]:
+    """The constants that are within those that were measured; the others stay the model's own."""
+    return {name: value for name, value in INCLUDED.items() if _WITHIN[name] in measured}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +118,10 @@ def _model(
     }
     yield from toml.table({**slots, **said}, notes={"slots": "by most readings"})
     if calibrated is None:
-        yield from toml.table(INCLUDED, notes=dict.fromkeys(INCLUDED, "within what was measured"))
+        # Of a simulated site nobody timed a task; YARN, whose containers were seen, has no TaskTracker to wait for.
+        real = bool(slots) and recorded.rules.controller != SIMULATED
+        within = included([*(["job_end"] if real else []), *(["disk"] if seen.load_bytes_s else [])])
+        yield from toml.table(within, notes=dict.fromkeys(within, "within what was measured"))
         yield from _measured(seen)
 
 

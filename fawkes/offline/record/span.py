@@ -48,7 +48,7 @@ class RecordedSpan:
     in the span and succeeded, or were dropped or killed because of their deadline and say themselves what their tasks
     do: another admission policy may let them in. ``left_out`` says why other jobs and MR-clusters are not there,
     ``notes`` what an offline run cannot know. ``slots`` are the mean slots that each job's MR-cluster had while the job
-    ran, ``node_slots`` those of one node; None where no reading says it.
+    ran, ``node_slots`` the containers of one node; None where no reading says it (one that has ApplicationMasters).
     """
 
     span: Span
@@ -185,7 +185,7 @@ def _early(clusters: Sequence[ClusterState], span: Span) -> list[str]:
 
 
 def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[str, float], int | None]:
-    """Mean slots of a job's MR-cluster while it ran; and slots of one node, by most readings."""
+    """Mean slots of a job's MR-cluster while it ran; and containers of one node, by most readings."""
     seen: dict[ClusterId, list[tuple[int, int]]] = {}
     each: Counter[int] = Counter()
     serving = _Serving(store)
@@ -196,7 +196,7 @@ def _slots(store: Reader, span: Span, jobs: Sequence[JobState]) -> tuple[dict[st
             if reading.slots_total:
                 seen.setdefault(reading.cluster, []).append((entry.event.at_us, reading.slots_total))
                 nodes = serving.at(entry.seq, reading.cluster)
-                if nodes and reading.slots_total % nodes == 0:
+                if nodes and reading.masters is not None and reading.slots_total % nodes == 0:
                     each[reading.slots_total // nodes] += 1
     slots: dict[str, float] = {}
     for job in jobs:

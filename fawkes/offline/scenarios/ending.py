@@ -49,7 +49,8 @@ class RunPatience:
 
     def __init__(self, wishes: Sequence[Wish], settings: Settings, losses: Sequence[Loss] = ()) -> None:
         idle = [wish.event.spec.idle_us or 0 for wish in wishes if isinstance(wish.event, events.Requested)]
-        waits = [settings.idle_us or 0, settings.quarantine_us, *idle, *(wish.delay_us for wish in wishes)]
+        waits = [settings.idle_us or 0, settings.quarantine_us, *idle]
+        waits += [max(wish.delay_us, wish.think_us) for wish in wishes]
         self._quiet_us = _HOUR_US + max((us for us in waits if us < _FOREVER_US), default=0)
         backs = [loss.back_us for loss in losses if loss.back_us is not None]
         self._since_us = max([0, *(wish.event.at_us for wish in wishes), *backs])

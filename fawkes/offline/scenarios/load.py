@@ -21,7 +21,7 @@ PAPER_CORE_NODES = 10
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """A job of a load: submitted ``at_us`` after the load begins, and ``think_us`` after the last of ``after``."""
+    """A job of a load: ``at_us`` after the load begins or later, ``think_us`` after the last of ``after``."""
 
     at_us: int
     spec: JobSpec
@@ -165,7 +165,7 @@ def _submissions(demand: Demand) -> Iterable[Wish]:
 def _wish(job: Coming, *, at_us: int = 0, delay_us: int = 0, running: ClusterId | None = None) -> Wish:
     event = Submitted(at_us=at_us, spec=job.spec, ask=job.spec.id)
     after = tuple(JobId(name) for name in job.after)
-    return Wish(event=event, delay_us=delay_us + job.think_us, running=running, jobs=after)
+    return Wish(event=event, delay_us=delay_us, think_us=job.think_us, running=running, jobs=after)
 
 
 def _patient(demand: Demand, idle_us: int | None) -> ClusterSpec:

@@ -396,7 +396,7 @@ class SimCluster:
         brought = job.brought(self._flows.now_us)
         factor = brought.factor or self._chance.factor(job.stream, job.attempts) * node.factor
         task = TaskAttempt(job, node, phase, job.attempts, self._flows.now_us, factor, brought=brought)
-        task.starts = self._starts
+        task.starts = self._starts and not job.profile.gang
         job.attempts += 1
         job.running[task] = node.attempts[task] = None
         self._note(task, "start")
@@ -444,8 +444,8 @@ class SimCluster:
     # --- the course of a job and of a task
 
     def _step(self, job: SimJob, time_us: int, cpu_us: int) -> None:
-        """A job is prepared or brought to its end, if that takes anything."""
-        if time_us or cpu_us:
+        """A job is prepared or brought to its end, if that takes anything; the time of a gang has both."""
+        if (time_us or cpu_us) and not job.profile.gang:
             job.steps.update(self.machine.begin(self.machine.start(time_us, cpu_us), (self, job)))
 
     def _job_step_ended(self, job: SimJob, flow: Flow[Owner]) -> SimJob | None:
@@ -552,7 +552,7 @@ class SimCluster:
             legs = self._legs(task)
         work = [(pool, amount * task.factor, width) for pool, amount, width in legs]
         if not task.starts:
-            ends = task.phase in (Phase.MAP, Phase.REDUCE)
+            ends = task.phase in (Phase.MAP, Phase.REDUCE) and not task.job.profile.gang
             task.tail_us = self.machine.tail_us(work, ends=ends) + task.brought.restore_us
         task.flows.update(self.machine.begin(work, (self, task)))
 

@@ -12,7 +12,7 @@ def nominal_work_us(profile: Profile, of: Constants) -> int:
 
     Real tasks share disks, cores and network with others and take longer; chances of a task are not in it.
     """
-    starts_us = max(of.task_start_us, of.task_start_cpu_us) + of.task_end_us
+    starts_us = 0 if profile.gang else max(of.task_start_us, of.task_start_cpu_us) + of.task_end_us
     kept = profile.map_output_bytes if profile.reduces else profile.output_bytes * of.output_passes
     maps_us = _phase_us(of, profile.map_us, profile.map_cpu_us, _disk_us(of, profile.map_read_bytes + kept))
     each_us = maps_us + starts_us

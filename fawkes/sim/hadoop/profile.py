@@ -21,7 +21,8 @@ class Profile:
     ``map_read_bytes`` come from HDFS, ``map_output_bytes`` are spilled and shuffled. ``output_bytes`` of each reduce,
     or of each map when there is none, go to HDFS once (replicas are the constants' matter). ``noted_bytes`` are
     counted as output without being written: of tasks known by their times alone. With ``gang`` (1) maps start all at
-    once or not at all, and all start again when one loses its node, as the processors of a rigid job do.
+    once or not at all, and all start again when one loses its node, as the processors of a rigid job do; what begins
+    and ends jobs and tasks is within their time.
     """
 
     maps: int

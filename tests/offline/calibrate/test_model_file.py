@@ -39,6 +39,9 @@ def test_scenarios_read_what_was_fitted(tmp_path: Path) -> None:
     assert model == model_of(fits)
     assert (model.join_us, model.disk_bytes_s, model.spread, model.drain_us) == (13_000_000, 1_800_000, 0.2, 300_000)
     assert model.clean_us is None
+    # No end of a job was seen: what it would have had in it is the model's own.
+    assert (model.disk_seek, model.serial, model.task_end_us) == (0.0, None, None)
+    assert model_of(fits_of({"job_end": [2e6, 2e6, 3e6]})).task_end_us == 0
     said = tomllib.loads(path.read_text())
     assert said["fitted"]["join"] == {"method": "median", "n": 3, "value": 13e6, "low": 12e6, "high": 13.5e6}
     assert uses_in(path) == [use_of(record(1, 9))]

@@ -18,7 +18,7 @@ from fawkes.report import history
 from fawkes.sim.events.steps import Delays
 from fawkes.sim.hadoop.constants import DAS4
 from fawkes.store.base import Writer
-from tests.offline.record.support import demand, history_of, recorded, run, sleep_job
+from tests.offline.record.support import CONSTANTS, demand, history_of, recorded, run, sleep_job
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ S = SECOND_US
 
 @pytest.fixture(scope="module")
 def store() -> Writer:
-    return run()
+    return run(constants=CONSTANTS)
 
 
 def with_histories(store: Writer, folder: Path, **facts: Any) -> Record:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import JobState, Promise
 from fawkes.offline.record.folder import Record, open_record
 from fawkes.offline.record.gather import gathered
-from fawkes.offline.record.scenario import Platform
+from fawkes.offline.record.measured import MeasuredTimes
+from fawkes.offline.record.scenario import INCLUDED, Platform, scenario_text
+from fawkes.offline.record.span import recorded_span, span_of
 from fawkes.offline.record.verdict import ModelBounds
 from fawkes.offline.record.whatif import question_of, verdict_of
 from fawkes.offline.scenarios.demands import KnownDemands, read_demands
@@ -26,10 +29,12 @@ from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
+from fawkes.report.history import SIMULATED
 from fawkes.sim.hadoop.profile import profile_of
 from fawkes.store.base import Writer
 from fawkes.workload.formats import table
 from tests.offline.record.support import CONSTANTS, SETTINGS, demand, history_of, recorded, run, sleep_job
+from tests.offline.support import ready, two
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +62,27 @@ def test_a_simulated_run_is_reproduced(made: Record, happened: Writer) -> None:
     assert sum(abs(error) < 1e-6 for error in errors) >= 7
     assert verdict.makespan_error == pytest.approx(0, abs=0.03)
     assert verdict.reproduced
+
+
+def test_what_was_not_seen_is_left_to_the_model_and_unknown_in_the_table(tmp_path: Path) -> None:
+    """A simulated site of Hadoop 1: no containers, no load and no history were seen."""
+    made = recorded(simulate(ready(two())), tmp_path)
+    said = tomllib.loads(made.scenario.read_text())["model"]
+    assert set(said) == {"deploy", "join", "clean"}
+    verdict = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
+    assert [row.error for row in verdict.both.jobs] == pytest.approx([0] * 16, abs=0.01)
+    jobs = table.read(made.folder / "jobs.jobs.csv").jobs
+    assert {(job.map_us, job.reduce_us, job.input_bytes) for job in jobs} == {(None, None, 10**9)}
+
+
+def test_what_yarn_was_seen_to_do_has_the_end_of_tasks_in_it(happened: Writer) -> None:
+    """Of a real site; the seeks of disks are in it only where a load was timed."""
+    span = recorded_span(happened, span_of(happened))
+    for controller, loads, names in ((SIMULATED, (), ()), ("vm", (), ("task_end", "serial")), ("vm", (9,), INCLUDED)):
+        real = replace(span, rules=replace(span.rules, controller=controller))
+        seen = MeasuredTimes(load_bytes_s=loads)
+        text = scenario_text(real, seen, Platform(), title="", policy_file="td.py", calibrated=None)
+        assert set(tomllib.loads(text)["model"]) & set(INCLUDED) == set(names)
 
 
 def test_the_scenario_has_pool_settings_and_policy_of_the_ledger(made: Record, happened: Writer) -> None:

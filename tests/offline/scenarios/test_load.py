@@ -69,7 +69,7 @@ def test_what_one_mr_cluster_draws_does_not_depend_on_another() -> None:
 def test_wishes_come_at_their_times() -> None:
     come = coming([job("a-1", 5), job("a-2", 9, after=("a-1",), think_s=3)], "a")
     made = wishes((demand("a", come=come, at_s=10),), None)
-    assert [(type(wish.event), wish.event.at_us // SECOND_US, wish.delay_us // SECOND_US) for wish in made] == [
+    assert [(type(wish.event), wish.event.at_us // SECOND_US, wish.think_us // SECOND_US) for wish in made] == [
         (Requested, 10, 0),
         (Submitted, 15, 0),
         (Submitted, 19, 3),
@@ -83,6 +83,25 @@ def test_jobs_of_a_mr_cluster_behind_another_count_from_its_request() -> None:
     assert (request.running, request.delay_us) == ("a", 25 * SECOND_US)
     assert (first.running, first.delay_us) == ("a", 25 * SECOND_US)
     assert (late.running, late.delay_us) == ("b", 0)
+
+
+@pytest.mark.parametrize(("submit_s", "think_s"), [(30, 5), (300, 5), (0, 0), (0, 200)])
+@pytest.mark.parametrize("kind", ["request", "behind", "running", "start"])
+def test_a_job_with_after_comes_after_its_thinking_but_not_before_its_own_time(
+    kind: str, submit_s: int, think_s: int
+) -> None:
+    """Also where its time counts from a MR-cluster that runs: what waits for both never waits for their sum."""
+    come = coming([job("b-1"), job("b-2", submit_s, after=("b-1",), think_s=think_s)], "b")
+    first = demand("a", come=jobs("a", 1))
+    there = {
+        "request": demand("b", come=come, at_s=12),
+        "behind": demand("b", come=come, at_s=12, behind=ClusterId("a")),
+        "running": demand("b", once_running=come),
+        "start": demand("b", from_start=come),
+    }
+    before, after = history.jobs(simulate(ready(plan(first, there[kind]), "None")))[-2:]
+    own_us = before.submitted_us + submit_s * SECOND_US
+    assert after.submitted_us == max(own_us, (before.finished_us or 0) + think_s * SECOND_US)
 
 
 @pytest.mark.parametrize(

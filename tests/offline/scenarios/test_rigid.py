@@ -8,11 +8,13 @@ import pytest
 
 from fawkes.base.catalog import Catalog
 from fawkes.base.errors import DeadlineError
+from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
 from fawkes.offline.outcomes.outcome import outcome_of
 from fawkes.offline.scenarios.plan import with_demands
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
+from fawkes.report import history
 from fawkes.store.base import Writer
 
 #: two MR-clusters of at least 3 of 8 nodes, with 6 slots for maps each; the job comes to the first
@@ -42,6 +44,10 @@ def run(folder: Path, processors: int, settings: str = "") -> Writer:
     catalog = Catalog(site=folder)
     plan = read_plan(Site(folder), catalog, str(folder / "gang.toml"))
     return simulate(with_demands(plan.scenario(catalog), plan.demands))
+
+
+def test_a_rigid_job_takes_the_time_that_its_log_says(tmp_path: Path) -> None:
+    assert [job.run_us for job in history.jobs(run(tmp_path, 4))] == [100 * SECOND_US]
 
 
 @pytest.mark.parametrize("settings", ["", 'preset = "paper"'])

@@ -17,7 +17,7 @@ from fawkes.core.values.model import ClusterId, JobId, JobSpec, NodeId, Role
 from fawkes.offline.studies.paper.experiments.micro import application_s
 from fawkes.offline.studies.paper.judging.fixed import FixedModel
 from fawkes.sim.hadoop.cluster import SimCluster
-from fawkes.sim.hadoop.constants import PAPER, PLAIN, Constants
+from fawkes.sim.hadoop.constants import DAS4, PAPER, PLAIN, Constants
 from fawkes.sim.hadoop.flows import Flows
 from fawkes.sim.hadoop.machine import Common, Owner
 from fawkes.sim.hadoop.tasks import Phase
@@ -100,6 +100,15 @@ def test_a_gang_starts_at_once_or_not_at_all_and_holds_back_what_comes_later() -
     assert [len(job.running) for job in bench.cluster.jobs.values()] == [4, 0, 0]
     bench.run()
     assert [bench.cluster.ended[JobId(name), 1].finished_us // SECOND_US for name in "abc"] == [10, 20, 20]
+
+
+@pytest.mark.parametrize("of", [DAS4, replace(DAS4, task_start_us=2_000_000, job_begin_cpu_us=1_000_000)])
+def test_a_gang_takes_its_own_time_and_no_start_or_end_of_hadoop(of: Constants) -> None:
+    """What begins and ends a rigid job is within the run time that its log says."""
+    bench = Bench(of, core=1)
+    bench.submit(maps=3, map_us=10 * SECOND_US, gang=1)
+    bench.run()
+    assert bench.cluster.ended[JobId("j"), 1].finished_us == 10 * SECOND_US
 
 
 def test_a_gang_starts_again_as_a_whole_when_it_loses_a_node() -> None:

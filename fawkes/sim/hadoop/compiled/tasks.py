@@ -224,7 +224,8 @@ def start(w: Array, f: Array, j: int, n: int, phase: int) -> None:
         w[j + JOB.FRESH_NEXT], w[HEADER.FRESH] = w[HEADER.FRESH], j
     o = new_owner(w, phase, c, j)
     w[o + OWNER.NODE], w[o + OWNER.NUMBER], w[o + OWNER.SINCE] = n, w[j + JOB.ATTEMPTS], w[HEADER.NOW]
-    w[o + OWNER.STARTS] = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
+    starts = w[HEADER.TASK_START_US] > 0 or w[HEADER.TASK_START_CPU_US] > 0
+    w[o + OWNER.STARTS] = starts and not w[j + JOB.GANG]
     f[o + OWNER.SHARE], f[o + OWNER.TAIL] = 0.0, 0.0
     f[o + OWNER.FACTOR] = chance(w, f, w[j + JOB.STREAM], w[j + JOB.ATTEMPTS]) * f[n + NODE.FACTOR]
     w[j + JOB.ATTEMPTS] += 1
@@ -384,8 +385,8 @@ def step_ended(w: Array, f: Array, o: int) -> int:
 
 @compiled
 def _prepare(w: Array, f: Array, j: int) -> None:
-    """A job is prepared, or ready at once."""
-    if w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]:
+    """A job is prepared, or ready at once: the time of a gang has its beginning and its end."""
+    if (w[HEADER.JOB_BEGIN_US] or w[HEADER.JOB_BEGIN_CPU_US]) and not w[j + JOB.GANG]:
         _begin_step(w, f, j, w[HEADER.JOB_BEGIN_US], w[HEADER.JOB_BEGIN_CPU_US])
     else:
         w[j + JOB.READY] = 1
@@ -395,7 +396,7 @@ def _prepare(w: Array, f: Array, j: int) -> None:
 @compiled
 def _tasks_ended(w: Array, f: Array, j: int) -> int:
     """All tasks of a job have ended; the job when it has ended with them."""
-    if w[HEADER.JOB_END_US] == 0:
+    if w[HEADER.JOB_END_US] == 0 or w[j + JOB.GANG]:
         return _finish(w, f, j)
     _begin_step(w, f, j, w[HEADER.JOB_END_US], 0)
     assign(w, f, w[j + JOB.CLUSTER])

@@ -43,7 +43,8 @@ def work(w: Array, f: Array, o: int) -> None:
     else:
         _work_fetch(w, f, o)
     if not w[o + OWNER.STARTS]:
-        end_us = w[HEADER.TASK_END_US] if phase in (MAP, REDUCE) else 0
+        ends = phase in (MAP, REDUCE) and not w[w[o + OWNER.JOB] + JOB.GANG]
+        end_us = w[HEADER.TASK_END_US] if ends else 0
         f[o + OWNER.TAIL] = f[HEADER.SERIAL] * (f[HEADER.TOGETHER] - f[HEADER.LONGEST]) + end_us
     at_least_one(w, f, o, w[w[o + OWNER.CLUSTER] + CLUSTER.FIRST_POOL])
 

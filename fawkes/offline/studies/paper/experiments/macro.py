@@ -99,7 +99,8 @@ def _wishes(run: Replay, choice: Reconstruction, model: FixedModel) -> Iterable[
             plain = job_spec_of(job, load.cluster, reference_us(model.constants, asks))
             yield Wish(
                 event=Submitted(at_us=load.requested_us, spec=replace(plain, details=details_of(asks))),
-                delay_us=job.think_us if job.after else job.submit_us,
+                delay_us=0 if job.after else job.submit_us,
+                think_us=job.think_us,
                 running=None if job.after else cluster,
                 jobs=tuple(map(JobId, job.after)),
             )
