@@ -322,6 +322,8 @@ def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> Non
         else:
             _runs_on(draft, job, verdict)
         return
+    if verdict.progress is Progress.DISPLACED and job.life is JobLife.CANCELLING:
+        verdict = replace(verdict, progress=Progress.CANCELLED)
     if verdict.progress is Progress.DISPLACED:
         displaced(draft, job)
         release(draft, job.cluster)

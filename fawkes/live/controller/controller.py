@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
@@ -336,7 +337,7 @@ class Controller:
         deployer = Deployer(ground, clusters, setup, membership, world.stopping, waits, join)
         upload = Upload(fleet)
         stages = Stages(
-            ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=mailbox.clock.now_us
+            ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=_steady_us
         )
         service = ServiceWatch(clusters, setup, mailbox)
         self._stack.callback(service.close)
@@ -531,6 +532,10 @@ class Controller:
             self._problem = error
             if self._world is not None:
                 self._world.stop()
+
+
+def _steady_us() -> int:
+    return time.monotonic_ns() // 1000
 
 
 def _is_gone(change: PutCluster) -> bool:

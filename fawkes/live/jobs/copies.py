@@ -69,7 +69,7 @@ def _comparison(source: str, target: str) -> JobDetails:
 class Copies:
     """Brings copies to their end; ``stopping`` ends every wait.
 
-    An attempt that left nothing behind counts as gone after ``quiet_us``, by the clock ``now_us``.
+    An attempt that left nothing behind counts as gone after ``quiet_us``, by ``now_us``, a clock that nobody sets.
     """
 
     def __init__(

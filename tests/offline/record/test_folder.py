@@ -76,7 +76,7 @@ def test_what_was_not_seen_is_left_to_the_model_and_unknown_in_the_table(tmp_pat
 
 
 def test_what_yarn_was_seen_to_do_has_the_end_of_tasks_in_it(happened: Writer) -> None:
-    """Of a real site; the seeks of disks are in it only where a load was timed."""
+    """This is so of a real site; the seeks of disks are in it only where a load was timed."""
     span = recorded_span(happened, span_of(happened))
     for controller, loads, names in ((SIMULATED, (), ()), ("vm", (), ("task_end", "serial")), ("vm", (9,), INCLUDED)):
         real = replace(span, rules=replace(span.rules, controller=controller))

@@ -104,7 +104,7 @@ def test_a_gang_starts_at_once_or_not_at_all_and_holds_back_what_comes_later() -
 
 @pytest.mark.parametrize("of", [DAS4, replace(DAS4, task_start_us=2_000_000, job_begin_cpu_us=1_000_000)])
 def test_a_gang_takes_its_own_time_and_no_start_or_end_of_hadoop(of: Constants) -> None:
-    """What begins and ends a rigid job is within the run time that its log says."""
+    """The beginning and the end of a rigid job are within the run time that its log says."""
     bench = Bench(of, core=1)
     bench.submit(maps=3, map_us=10 * SECOND_US, gang=1)
     bench.run()
