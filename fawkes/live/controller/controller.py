@@ -16,7 +16,6 @@ from types import FrameType
 from fawkes.base.errors import ElsewhereError, FawkesError, FullError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
-from fawkes.config.files.nodeset import fold
 from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.settings.reload import differences
 from fawkes.core.clusters.closing import longest_us
@@ -263,8 +262,8 @@ class Controller:
         with closing(fleet_of(self._plan.inventory, nodes, ssh)) as first:
             answers = ruling.look(first, nodes, within_s=ssh.answer_s)
         self._judge(None, State(), answers)
-        if answers.silent:
-            self._say(f"{fold(answers.silent)}: no answer; if this pool had another ledger before, it may have data")
+        if note := ruling.not_asked(answers):
+            self._say(note)
 
     def _tell_settings(self, state: State) -> None:
         """Say when other settings counted for this pool until now: an empty file changes them without a word."""

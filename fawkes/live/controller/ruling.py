@@ -106,10 +106,17 @@ def rule(
     if verdict.standing is FolderStanding.RULES:
         return verdict
     if verdict.standing is FolderStanding.ELSEWHERE and take_over is not None:
-        silent = f" {fold(seen.silent)} cannot be asked: what is there may be newer." if seen.silent else ""
-        take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good.{silent}")
+        silent = f". {note}" if (note := not_asked(seen)) else ""
+        take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good{silent}")
         return verdict
     raise _refusal(verdict, seal, pool, where, ledger)
+
+
+def not_asked(seen: NodeAnswers) -> str:
+    """Words about the nodes whose leases nobody could read; empty when all answered."""
+    if not seen.silent:
+        return ""
+    return f"{fold(seen.silent)}: no answer. Another ledger of the pool may have handed them out, with data on them"
 
 
 def _copied(seal: str) -> str:

@@ -126,6 +126,17 @@ def test_a_copy_takes_over_when_the_user_agrees_and_the_original_is_refused_then
             pool.start(pool.folder, notes.append)
 
 
+def test_whoever_takes_over_is_told_of_nodes_that_nobody_could_ask(pool: Pool) -> None:
+    free(pool)
+    pool.fleet.off = {"node03"}
+    said: list[str] = []
+    pool.start(pool.copy(), said.append)
+    assert "node03: no answer. Another ledger of the pool may have" in said[0]
+    pool.fleet.off = set()
+    pool.start(pool.copy("another"), said.append)
+    assert said[1].endswith("is shut out for good")
+
+
 def test_a_restored_backup_is_led_to_adopt_also_with_take_over(pool: Pool) -> None:
     """It lies where it lay, but a node was handed over since then."""
     for _ in range(2):
