@@ -99,16 +99,19 @@ usable=$(image "$nn" {id})
 def running(lease: Lease, daemons: Sequence[str]) -> Script:
     """Fact ``process.NAME`` is the pid of each of these daemons that runs on a node; needs no valid lease.
 
-    Daemons are found by the marks in their environment, so a node that has lost its disk says the same.
+    Daemons are found by the marks in their environment, so a node that has lost its disk says the same. Fact ``other``
+    is there where another node answers at this address, by its lease.
     """
     return reading_in(
         lease.folders,
-        "my_pool={pool}; my_cluster={cluster}; work={work}; masters={daemons}\n"
+        "my_pool={pool}; my_cluster={cluster}; my_node={node}; work={work}; masters={daemons}\n"
         + _PROCESSES
-        + 'masters | while read -r pid name; do fact "process.$name" "$pid"; done\n',
+        + 'masters | while read -r pid name; do fact "process.$name" "$pid"; done\n'
+        + 'read_lease "$work"; [ "${node:-$my_node}" = "$my_node" ] || fact other "$node"\n',
         pool=lease.pool,
         cluster=lease.cluster,
         work=lease.work_dir,
+        node=lease.node,
         daemons=" ".join(daemons),
     )
 

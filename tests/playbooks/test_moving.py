@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,14 @@ def test_masters_are_found_and_stopped_after_the_disk_was_emptied(lease: Lease) 
     assert not ok(moving.look(lease)).under("process")
     assert Path(f"/proc/{data}").exists()
     assert ok(moving.stop(lease))["stopped"] == "0"
+
+
+def test_a_look_for_daemons_tells_that_another_node_answers(lease: Lease) -> None:
+    """Two addresses of the inventory are swapped: that its daemons do not run here says nothing of a node."""
+    ok(hadoop.start(lease, [runs("datanode")]))
+    here = ok(moving.running(lease, ["datanode"]))
+    assert (set(here.under("process")), "other" in here) == ({"datanode"}, False)
+    assert ok(moving.running(replace(lease, node="elsewhere"), ["datanode"]))["other"] == lease.node
 
 
 def test_a_history_server_that_does_not_end_holds_no_move_up(lease: Lease) -> None:
