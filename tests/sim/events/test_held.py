@@ -63,7 +63,9 @@ def moments() -> list[tuple[NodeId, float]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("away_s", [None, 3, 60])
+@pytest.mark.parametrize(
+    "away_s", [pytest.param(None, marks=pytest.mark.nightly), 3, pytest.param(60, marks=pytest.mark.nightly)]
+)
 def test_what_only_a_dead_node_has_is_never_wiped(away_s: int | None) -> None:
     held: Counter[str] = Counter()
     assert len(moments()) > 20

@@ -31,6 +31,8 @@ UNTIL_S = 700
 #: every how many steps; 1 takes minutes
 EVERY = int(os.environ.get("FAWKES_KILL_EVERY", "6"))
 AWAY_S = 25
+#: a transient-core node has all stages of a transient one, and data
+ROLES = [pytest.param(Role.TRANSIENT, marks=pytest.mark.nightly), Role.TRANSIENT_CORE]
 
 
 def story(role: Role) -> list[Event]:
@@ -157,7 +159,7 @@ def steps_of(role: Role) -> Iterator[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
+@pytest.mark.parametrize("role", ROLES)
 def test_the_uninterrupted_run(role: Role) -> None:
     run = recorded(role)
     expected = outcome(run)
@@ -179,7 +181,7 @@ def test_a_ledger_of_two_engines_decides_the_same_again() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["before-the-effects", "after-the-effects"])
-@pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
+@pytest.mark.parametrize("role", ROLES)
 def test_a_new_engine_in_the_same_world(role: Role, told: bool) -> None:
     run = recorded(role)
     expected = outcome(run)
@@ -189,7 +191,7 @@ def test_a_new_engine_in_the_same_world(role: Role, told: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["before-the-effects", "after-the-effects"])
-@pytest.mark.parametrize("role", [Role.TRANSIENT, Role.TRANSIENT_CORE])
+@pytest.mark.parametrize("role", ROLES)
 def test_a_new_engine_in_what_a_dead_controller_left(role: Role, told: bool) -> None:
     run = recorded(role)
     expected = outcome(run)

@@ -91,7 +91,11 @@ def test_the_uninterrupted_run_has_all_of_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True], ids=["before-the-effects", "after-the-effects"])
-@pytest.mark.parametrize("left", [False, True], ids=["the-same-world", "what-a-dead-controller-left"])
+@pytest.mark.parametrize(
+    "left",
+    [pytest.param(False, marks=pytest.mark.nightly), True],
+    ids=["the-same-world", "what-a-dead-controller-left"],
+)
 def test_a_controller_killed_at_any_step_lets_in_and_learns_once(left: bool, told: bool) -> None:
     run = recorded()
     lively = [entry.seq for entry in run.store.entries() if entry.decision.effects and entry.seq > 1]
