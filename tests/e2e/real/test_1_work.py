@@ -47,11 +47,13 @@ args = [
 
 @dataclass(frozen=True)
 class Story:
-    """A part that was played: the numbers of its first and last step."""
+    """A part that was played: the numbers of its first and last step, and how a move in it was told right after it."""
 
     site: RealSite
     begin: int
     end: int
+    move: history.Move
+    told: str
 
     def steps(self) -> list[Entry]:
         return self.site.ledger.entries[self.begin : self.end]
@@ -82,10 +84,19 @@ def story(running: RealSite) -> Story:
     site.until("nodes of alpha in beta", lambda: site.serving("beta", Role.TRANSIENT_CORE))
     with site.demand("alpha"):
         site.until("nodes of beta in alpha", lambda: site.ledger.reasons("evacuated", after=begin))
+        move = site.until("a node that went from one to the other", lambda: across(site))
+        told = site.fawkes("explain", "--node", move.node)
         site.fawkes("submit", "beta", site.job("sort-b", SORT))
         site.until_ended("count-a", "count-b", "sort-b")
     site.until_settled()
-    return Story(site, begin, site.now())
+    return Story(site, begin, site.now(), move, told)
+
+
+def across(site: RealSite) -> history.Move | None:
+    """The latest move of some node, if that went from one MR-cluster to the other and has ended."""
+    with closing(LedgerReader(site.site.state_dir)) as ledger:
+        latest = [moves[-1] for node in site.hosts if (moves := history.moves(ledger, node))]
+    return next((m for m in latest if {m.source, m.target} == {"alpha", "beta"} and m.ended_us is not None), None)
 
 
 def words_here(site: RealSite) -> Counter[str]:
@@ -157,10 +168,7 @@ def test_a_move_is_explained(story: Story) -> None:
     assert "The discrimination exceeds the threshold: nodes will move" in text
     assert re.search(r"Global discrimination \(raw\) [\d.]+ against tau 0\.069", text), text
     assert re.search(r"node[\d\[\],-]+ (\(transient(-core)?\) leave|join)s? (alpha|beta)", text), text
-    with closing(LedgerReader(story.site.site.state_dir)) as ledger:
-        latest = [history.moves(ledger, node)[-1] for node in story.site.hosts if history.moves(ledger, node)]
-    move = next(move for move in latest if {move.source, move.target} == {"alpha", "beta"})
-    text = story.site.fawkes("explain", "--node", move.node)
+    move, text = story.move, story.told
     assert re.search(f"It went from {move.source} to {move.target} at .*, within ", text), text
     assert f"{move.node} is wiped, verified and free" in text
     assert re.search(r"It was decided at tick \d+, ", text), text
