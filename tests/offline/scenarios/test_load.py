@@ -90,7 +90,7 @@ def test_jobs_of_a_mr_cluster_behind_another_count_from_its_request() -> None:
 def test_a_job_with_after_comes_after_its_thinking_but_not_before_its_own_time(
     kind: str, submit_s: int, think_s: int
 ) -> None:
-    """Also where its time counts from a MR-cluster that runs: what waits for both never waits for their sum."""
+    """Also where its time counts from an MR-cluster that runs: what waits for both never waits for their sum."""
     come = coming([job("b-1"), job("b-2", submit_s, after=("b-1",), think_s=think_s)], "b")
     first = demand("a", come=jobs("a", 1))
     there = {

@@ -89,7 +89,7 @@ COPIES = JavaCode(
     argument="copies",
     name="copies",
 )
-"""What compares an output with its copy in another HDFS before the MR-cluster gives its nodes back."""
+"""The program that compares an output with its copy in another HDFS before the MR-cluster gives its nodes back."""
 
 STREAMS = JavaCode(
     sources=Path(__file__).parent / "java-streams",
