@@ -1,4 +1,4 @@
-"""`python -m drills sim|standby|real|masters|replay|every-step|table|doors|handover`: faults by seed; who gets in."""
+"""`python -m drills sim|standby|late|real|masters|replay|every-step|table|doors|handover`: faults by seed, doors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from drills.journal import Journal
 from drills.loss import LossPlan, loss_plan_of
-from drills.plan import Plan, plan_of, standby_plan_of
+from drills.plan import Plan, late_plan_of, plan_of, standby_plan_of
 from drills.result import Result, Tried
 from drills.table import FIGURES, Line, figures, head, lines, summary
 from fawkes.base.errors import ExitStatus, FawkesError
@@ -30,10 +30,11 @@ _SHOWN = 12
 _WORLDS = {
     "sim": "in the simulator",
     "standby": "in the simulator, where each MR-cluster has a second NameNode",
+    "late": "in the simulator, where news are old when they come",
     "real": "on real Hadoop",
     "masters": "on real Hadoop, where the masters' host loses its disk in each phase",
 }
-_SIMULATED = ("sim", "standby")
+_SIMULATED = ("sim", "standby", "late")
 #: reasons that come all the time and explain nothing
 _QUIET = frozenset({"tick", "job-queued"})
 
@@ -99,7 +100,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _plan(world: str, seed: int) -> Plan:
-    return standby_plan_of(seed) if world == "standby" else plan_of(seed)
+    return {"standby": standby_plan_of, "late": late_plan_of}.get(world, plan_of)(seed)
 
 
 @contextmanager

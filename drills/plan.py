@@ -247,6 +247,11 @@ def standby_plan_of(seed: int) -> Plan:
     return Plan(seed=seed, story=story, faults=(*plan.faults, further))
 
 
+def late_plan_of(seed: int) -> Plan:
+    """The drill of a seed where news are old when they come; with second NameNodes if the seed is odd."""
+    return standby_plan_of(seed) if seed % 2 else plan_of(seed)
+
+
 def story_of(seed: int) -> Story:
     """What users and operators do in the drill of a seed."""
     chance = chance_of(seed, "story")

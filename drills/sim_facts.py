@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from drills.checks import Failure, JobFacts, OwnerFacts
 from fawkes.core.state.state import State
-from fawkes.core.values.decision import PutJob
+from fawkes.core.values.decision import Decision, PutJob
+from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterId, JobId, JobLife, NodeId
 from fawkes.sim.world import SimWorld
 from fawkes.store.memory import MemoryStore
@@ -28,6 +29,15 @@ def runs_twice(world: SimWorld) -> Iterator[str]:
     for cluster in world.clusters.values():
         counts = Counter(job for job, _ in cluster.jobs)
         yield from (f"{job}: {count} attempts run at once" for job, count in counts.items() if count > 1)
+
+
+def told_early(world: SimWorld, decision: Decision) -> Iterator[str]:
+    """The jobs whose end was just decided and that run on."""
+    for change in decision.changes:
+        if isinstance(change, PutJob) and change.state.life in ENDED_JOBS:
+            cluster = world.clusters.get(change.state.cluster)
+            if cluster is not None and any(job == change.state.id for job, _ in cluster.jobs):
+                yield f"{change.state.id} is {change.state.life}, and runs on"
 
 
 def not_whole(world: SimWorld, state: State) -> Iterator[Failure]:

@@ -14,10 +14,11 @@ from time import process_time
 from drills.aim import struck
 from drills.checks import Circles, Failure, comes_to_rest, files_kept, jobs_once, one_owner, restless, stuck
 from drills.hdfs import MUTE, Hdfs
-from drills.plan import OF_CONTROLLER, OF_MASTERS, REBOOT_S, STORY_S, Fault, Kind, Plan
+from drills.late import Late
+from drills.plan import OF_CONTROLLER, OF_MASTERS, REBOOT_S, STORY_S, Fault, Kind, Plan, chance_of
 from drills.result import Result, Tried
 from drills.seeing import Seeing
-from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, two_owners
+from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, told_early, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
 from fawkes.base.errors import BrokenError, FullError
@@ -83,6 +84,7 @@ class Drill:
         self._actions: list[tuple[int, Callable[[], None]]] = []
         self._unheard: deque[Event] = deque()
         self._seeing = Seeing(self.hdfs)
+        self._late = Late(chance_of(plan.seed, "late")) if name == "late" else None
         self._circles = Circles()
         self._gone_for_good: set[NodeId] = set()
         self._over_us = STORY_S * SECOND_US
@@ -183,6 +185,8 @@ class Drill:
             error = "no answer" if cluster in self.world.masters.away else ""
             silent = NAMENODE if error else ""
             self.world.script([MastersSeen(at_us=back_us, cluster=cluster, error=error, silent=silent)])
+        if self._late is not None:
+            self._late.anew(back_us, self.world.script)
         self.state = engine.rebuild(self.store.entries())
         self._controller_starts()
 
@@ -194,10 +198,16 @@ class Drill:
             for entry in [entry for entry in self._actions if entry[0] <= event.at_us]:
                 self._actions.remove(entry)
                 entry[1]()
+            if self._late is not None and self._late.is_void(event):
+                continue
+            if self._late is not None and self._late.is_due(event):
+                return event
             if isinstance(event, MastersSeen) and not event.error and event.cluster in self.world.masters.away:
                 # One fault is over, but another one has taken their node meanwhile.
                 continue
             seen = self._seeing.through(event, self.state, self.world.script)
+            if seen is not None and self._late is not None:
+                seen = self._late.through(seen, self.world.script)
             if seen is not None:
                 return seen
         return None
@@ -229,6 +239,8 @@ class Drill:
             self._fail(Failure("job ran twice", wrong))
         decision = self.store.entry(self.store.last_seq())
         assert decision is not None
+        for wrong in told_early(self.world, decision.decision):
+            self._fail(Failure("job told early", wrong))
         for failure in self._circles.saw(decision.decision):
             self._fail(failure)
         for failure in self.hdfs.saw(event, decision.decision, self.state):

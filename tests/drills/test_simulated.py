@@ -8,10 +8,11 @@ import pytest
 
 from drills.every_step import AWAY_S, SEEDS, codes, every_step, story
 from drills.hdfs import Hdfs
-from drills.plan import Fault, Kind, Plan, Spot, plan_of, standby_plan_of
+from drills.plan import Fault, Kind, Plan, Spot, late_plan_of, plan_of, standby_plan_of
 from drills.seeing import Seeing
 from drills.sim_facts import not_whole
 from drills.simulated import Drill, play
+from fawkes.core.jobs import attempts
 from fawkes.core.state.state import State
 from fawkes.core.values.events import NodesSeen
 from fawkes.core.values.model import ClusterId, ClusterLife, ClusterSpec, ClusterState, NodeId, NodeLife, Standby
@@ -34,6 +35,18 @@ def test_nothing_is_lost_where_masters_have_a_second_name_node() -> None:
     """Among them seeds in which a node left while it got its part of a journal, and one that was never armed again."""
     seeds = (*range(12), 14, 37, 57, 60, 145)
     assert {seed: result.failures for seed in seeds if (result := play(standby_plan_of(seed))).failures} == {}
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_where_news_are_old_when_they_come() -> None:
+    assert {seed: result.failures for seed in range(12) if (result := play(late_plan_of(seed), "late")).failures} == {}
+
+
+def test_an_end_that_is_told_while_a_job_runs_on_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A core that believed each client that ended well would tell of successes that YARN is still at work on."""
+    monkeypatch.setattr(attempts, "_contradicted", lambda seen: False)
+    found = {failure.check for failure in play(late_plan_of(2), "late").failures}
+    assert found == {"job told early"}
 
 
 def test_a_second_name_node_that_does_not_follow_is_caught() -> None:
