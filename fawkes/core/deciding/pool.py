@@ -119,6 +119,8 @@ def _started(view: State, event: events.Started, admission: Admission | None) ->
     adopted = {} if event.adopted is None else adopting.states(draft, event.adopted, event.nodes)
     _read_inventory(draft, event.nodes, adopted)
     closing.forget_question(draft)
+    if view.rules is not None and view.rules.version != event.version:
+        watching.forget_missing(draft)
     for key in list(view.pending):
         if (pending := draft.pending(key)) is not None:
             _take_over(draft, pending)

@@ -12,6 +12,7 @@ from fawkes.core.masters import masters
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.moves import clean, evacuate, lost, no_alert
+from fawkes.core.values.effects import Host
 from fawkes.core.values.events import MastersSeen, NodeSeen
 from fawkes.core.values.keys import Key
 from fawkes.core.values.lifecycle import WITH_MASTERS
@@ -137,6 +138,20 @@ def _missing_before(state: NodeState, sight: Sight) -> tuple[str, ...] | None:
     now = dict(map(missing_blocks, blocks.missing))
     both = ((file, min(count, now[file])) for file, count in map(missing_blocks, known) if file in now)
     return tuple(missing_name(file, count) for file, count in both)
+
+
+def forget_missing(draft: Draft) -> None:
+    """Another version may have believed a report that this one does not: what was missing before is not known.
+
+    A wipe that it began is asked to prove itself without that, too.
+    """
+    for state in list(draft.view.nodes.values()):
+        if state.missing_before is not None:
+            draft.put_node(replace(draft.node(state.node.id), missing_before=None))
+        pending = draft.pending(Key.HOST.of(state.node.id))
+        if pending is not None and isinstance(pending.effect, Host) and pending.effect.proof is not None:
+            effect, left_us = replace(pending.effect, proof=Proof()), max(0, pending.deadline_us - draft.at_us)
+            draft.expect(pending.key, left_us, effect=effect, version=pending.version, tries=pending.tries)
 
 
 def _serving(draft: Draft, state: NodeState, sight: Sight) -> None:

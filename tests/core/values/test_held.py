@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from fawkes.core.values.effects import Goal, Host
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import NodeId, NodeLife, Role
+from fawkes.core.values.proof import Proof
 from fawkes.core.values.sight import Compute, Sight, Stored
 from tests.support.desk import Desk, growing, grown
 from tests.support.leaving import (
@@ -380,3 +382,38 @@ def test_a_node_of_an_mr_cluster_that_was_deployed_is_judged_from_then_on() -> N
     desk.done("cluster:a")
     desk.look("node02", Compute.LOST, Stored.DEAD)
     assert desk.node("node02").life is NodeLife.LOST
+
+
+# The word of another version.
+
+
+def started_again(desk: Desk, version: str | None) -> Desk:
+    """The pool under a controller of this version, whose ledger one of that version wrote; None: of this one, too."""
+    rules = desk.state.rules
+    assert rules is not None
+    desk.state.rules = replace(rules, version=version or rules.version)
+    return Desk(state=desk.state, how=rules.settings)
+
+
+@pytest.mark.parametrize(("version", "kept"), [("0.2.0", None), (None, ("/x",))])
+def test_what_another_version_took_for_missing_before_is_not_known(
+    version: str | None, kept: tuple[str, ...] | None
+) -> None:
+    """It may have believed a report in which the node had not listed its own blocks."""
+    desk = evacuating()
+    desk.look(NODE, Compute.LEFT, Stored.LEAVING, missing=("/x",), missing_files=1, at_risk=("/y",), at_risk_files=1)
+    assert desk.node(NODE).missing_before == ("/x",)
+    assert started_again(desk, version).node(NODE).missing_before == kept
+
+
+@pytest.mark.parametrize(("version", "kept"), [("0.2.0", None), (None, ("/x",))])
+def test_a_wipe_that_another_version_began_is_proven_without_its_word(
+    version: str | None, kept: tuple[str, ...] | None
+) -> None:
+    desk = evacuating()
+    desk.look(NODE, Compute.LEFT, Stored.LEFT, missing=("/x",), missing_files=1)
+    assert desk.node(NODE).life is NodeLife.CLEANING
+    again = started_again(desk, version)
+    (host,) = wipes(again)
+    assert host.proof == Proof(kept)
+    assert again.state.pending[host.key].effect == host
