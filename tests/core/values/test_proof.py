@@ -118,6 +118,12 @@ def test_names_are_cut_and_counted() -> None:
     assert cut.at_risk[0] == "/f0000"
 
 
+def test_the_last_file_that_is_named_has_all_of_its_missing_blocks() -> None:
+    """With one of them left out, the next block that is lost would pass for one that was missing before."""
+    seen = report(*[block(file=f"/f{i:04d}") for i in range(NAMED) for _ in range(2)])
+    assert seen.missing[-1] == f"/f{NAMED - 1:04d} (2 blocks)"
+
+
 @st.composite
 def blocks_seen(draw: st.DrawFn) -> BlockSeen:
     """A block with replicas on any of a few nodes, in any state."""
@@ -316,6 +322,8 @@ def test_only_a_whole_young_report_without_new_losses_is_safe(
         (Blocks(listed=5, too_few=0, only_here=0), "not checked its 5 blocks yet"),
         (Blocks(too_few=0, only_here=0), "unknown number of blocks"),
         (Blocks(listed=5, too_few=3, only_here=2), "of its 5 blocks 3 have too few"),
+        (Blocks(listed=5, too_few=3, only_here=0), "of its 5 blocks 3 have too few"),
+        (Blocks(listed=5, too_few=0, only_here=2), "2 have none in service"),
     ],
 )
 def test_progress_says_what_is_known_and_never_that_it_is_safe(blocks: Blocks | None, expected: str) -> None:
