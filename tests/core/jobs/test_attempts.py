@@ -455,6 +455,10 @@ def test_a_copy_that_was_begun_and_is_nowhere_has_failed() -> None:
     assert copied((0, RUNNING), (1, seen)) is Progress.FAILED
 
 
+def test_a_copy_of_which_nothing_was_known_was_not_begun() -> None:
+    assert copied((0, Attempt()), (1, Attempt(launcher=ABSENT, applications=()))) is None
+
+
 def test_nothing_is_said_of_a_copy_that_nobody_has_seen() -> None:
     assert CopyCourse().verdict(0) is None
 

@@ -113,7 +113,15 @@ def test_what_a_copy_lacks_is_wanted_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "copy", [{open_(5): 91}, {closed(5, 8): 90}, {closed(5, 9): 91}, {open_(11): 20}, {closed(10, 11): 30}]
+    "copy",
+    [
+        {open_(5): 91},
+        {closed(5, 8): 90},
+        {closed(5, 9): 91},
+        {open_(11): 20},
+        {closed(5, 9): 90, open_(11): 20},
+        {closed(10, 11): 30},
+    ],
 )
 def test_a_copy_of_something_else_is_not_continued(copy: dict[str, int]) -> None:
     masters = dict.fromkeys(image(4), 9) | {closed(5, 9): 90, open_(10): 4096}
@@ -125,3 +133,4 @@ def test_a_namespace_is_told_by_its_version() -> None:
     assert origin(version()) != origin(version(namespace=2))
     assert origin(version()) == origin(version().replace("02:01:37", "03:00:00"))
     assert origin(version()[:60]) is None
+    assert origin("clusterID=a\nnamesp") is None
