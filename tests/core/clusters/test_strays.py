@@ -51,6 +51,13 @@ def test_a_task_is_ended_when_its_container_was_missing_for_long_and_that_is_tol
     assert at.state.jobs[JOB].life is JobLife.RUNNING  # type: ignore[index]
 
 
+def test_jobs_without_stray_tasks_are_not_named() -> None:
+    at = desk()
+    read(at, THEIRS)
+    assert read(at, THEIRS, after_s=MISSING_S) == [THEIRS.attempt]
+    assert [facts["jobs"] for facts in at.said("stray-tasks")] == [[]]
+
+
 @pytest.mark.parametrize(
     ("between", "ends"),
     [
@@ -116,3 +123,4 @@ def test_a_shadow_run_ends_nothing() -> None:
     at = desk()
     shadow = Desk(4, how=settings(missing_us=SECOND_US, period_us=10**12), state=at.state, shadow=True)
     assert [read(shadow, ONE, after_s=5) for _ in range(3)] == [[]] * 3
+    assert shadow.said("stray-tasks") == [], "it would say so with each reading"
