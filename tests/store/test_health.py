@@ -48,9 +48,13 @@ def _error(kind: type[sqlite3.Error], name: str) -> sqlite3.Error:
     [
         (_error(sqlite3.OperationalError, "SQLITE_FULL"), FullError),
         (_error(sqlite3.OperationalError, "SQLITE_IOERR_WRITE"), FullError),
+        (_error(sqlite3.OperationalError, "SQLITE_IOERR_SHMSIZE"), FullError),
         (_error(sqlite3.OperationalError, "SQLITE_IOERR_READ"), FawkesError),
         (_error(sqlite3.OperationalError, "SQLITE_BUSY"), FawkesError),
+        (_error(sqlite3.OperationalError, "SQLITE_LOCKED"), FawkesError),
         (_error(sqlite3.OperationalError, "SQLITE_CANTOPEN"), UserError),
+        (_error(sqlite3.OperationalError, "SQLITE_PERM"), UserError),
+        (_error(sqlite3.OperationalError, "SQLITE_AUTH"), UserError),
         (_error(sqlite3.OperationalError, "SQLITE_READONLY_DIRECTORY"), UserError),
         (_error(sqlite3.OperationalError, "SQLITE_READONLY_ROLLBACK"), UserError),
         (_error(sqlite3.DatabaseError, "SQLITE_CORRUPT_VTAB"), RefusedError),
