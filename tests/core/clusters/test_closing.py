@@ -394,9 +394,18 @@ def test_applications_may_be_given_up_after_it_was_agreed() -> None:
     answer(desk, "b")
     assert {effect.applications for effect in desk.latest(Save)} == {False}
     down(desk, force=True, ask="again")
-    assert {effect.applications for effect in desk.latest(Save)} == {True}
+    assert {(effect.undeclared, effect.applications) for effect in desk.latest(Save)} == {(False, True)}
     down(desk, force=True, ask="third")
     assert not desk.latest(Save)
+
+
+def test_jobs_that_were_given_up_stay_given_up_when_data_is_too() -> None:
+    desk = two()
+    down(desk, force=True)
+    answer(desk, "a")
+    answer(desk, "b")
+    down(desk, discard=True, ask="again")
+    assert lives(desk) == [ClusterLife.RETIRING] * 2
 
 
 @pytest.mark.slow

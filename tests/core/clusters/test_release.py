@@ -229,6 +229,7 @@ def test_a_save_that_is_not_wanted_any_more_is_stopped() -> None:
     assert [type(effect) for effect in worldly(desk)] == [Save]
     desk.release("a", discard=True)
     assert [type(effect) for effect in worldly(desk)] == [Retire, Host, Host]
+    assert desk.said("discarded") == [{"cluster": "a"}]
 
 
 def test_what_was_reached_needs_no_stop() -> None:

@@ -140,6 +140,15 @@ def test_masters_move_when_the_old_ones_cannot_serve_any_more(case: str) -> None
     assert begun(desk)
 
 
+def test_half_of_the_other_nodes_are_not_most_of_them() -> None:
+    """The other half may still be served by masters that nobody can stop."""
+    desk = up(3)
+    lost(desk)
+    look(desk, reached=[NEW])
+    assert not begun(desk)
+    assert "they may still serve" in cluster(desk).alert
+
+
 def test_masters_that_answer_the_look_stay() -> None:
     desk = up()
     lost(desk)
