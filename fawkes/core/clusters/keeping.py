@@ -56,5 +56,4 @@ def copies_needed(cluster: ClusterState | None) -> bool:
     ``cluster`` is the latest that the ledger has of it; None: the ledger never had it, so that nothing is known. What
     was lost while it was there, and was not acknowledged by `fawkes retry`, may still be read from the copies.
     """
-    gone = cluster is not None and cluster.life is ClusterLife.GONE
-    return cluster is None or not gone or alerts.about(cluster, ClusterAlert.WRITES)
+    return cluster is None or cluster.life is not ClusterLife.GONE or alerts.about(cluster, ClusterAlert.WRITES)
