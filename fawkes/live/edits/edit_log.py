@@ -144,9 +144,7 @@ class Namespace:
 
 def origin(version: str) -> Namespace | None:
     """The namespace of a ``VERSION`` file; None when it is not whole."""
-    values: Mapping[str, str] = dict(
-        line.split("=", 1) for line in version.splitlines() if "=" in line and not line.startswith("#")
-    )
+    values: Mapping[str, str] = dict(line.split("=", 1) for line in version.splitlines() if "=" in line)
     parts = [values.get(key, "") for key in ("clusterID", "namespaceID", "cTime", "blockpoolID")]
     return Namespace(*parts) if all(parts) else None
 
