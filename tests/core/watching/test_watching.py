@@ -205,6 +205,23 @@ def test_a_node_that_restarts_again_and_again_fills_no_ledger() -> None:
     assert stored < 2_000_000 / 6
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        (Compute.DRAINING, Stored.IN_SERVICE),
+        (Compute.IDLE, Stored.IN_SERVICE),
+        (Compute.RUNNING, Stored.LEAVING),
+        (Compute.RUNNING, Stored.LEFT),
+    ],
+)
+def test_masters_that_take_a_serving_node_for_one_that_leaves_are_told_again(seen: tuple[Compute, Stored]) -> None:
+    desk = grown()
+    desk.look(NODE, *seen)
+    assert "told-again" not in desk.wait(DOUBT_S - 1)
+    assert "told-again" in desk.wait(1)
+    assert desk.node(NODE).life is NodeLife.SERVING
+
+
 # Masters that are silent.
 
 
