@@ -6,8 +6,8 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.values.events import Condition, Progress
-from fawkes.core.values.model import MoveCause, NodeId, Standby
+from fawkes.core.values.events import Condition, GrowAsked, Progress
+from fawkes.core.values.model import MoveCause, NodeId, NodeLife, Role, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,
@@ -120,6 +120,19 @@ def test_it_waits_for_a_third_core_node() -> None:
     assert not arms(desk)
     back(desk)
     assert move_of(desk).cause is MoveCause.JOURNAL
+    may(desk)
+    assert begun_on(desk) == (OLD, NEW, THIRD)
+
+
+def test_a_node_that_only_came_to_grow_gets_no_part_of_it() -> None:
+    """It goes again, and would take its part along."""
+    desk = kept(count=4)
+    desk.tell(GrowAsked(at_us=desk.now_us, cluster=A, node=FOURTH, ask="grow"))
+    desk.settle("a")
+    assert (desk.node(FOURTH).life, desk.node(FOURTH).role) == (NodeLife.SERVING, Role.TRANSIENT)
+    assert cluster(desk).moving is None
+    assert not arms(desk)
+    back(desk)
     may(desk)
     assert begun_on(desk) == (OLD, NEW, THIRD)
 
