@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fawkes.cli.main import cli
 from fawkes.offline.runs.folder import copied
 from tests.report.played import filled, recorded
 
@@ -24,17 +27,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
+def typed(words: Sequence[str]) -> dict[str, str]:
+    """The environment in which bash asks for the last word."""
+    line = " ".join(("fawkes", *words))
+    return {"_FAWKES_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+
+
+def completed(*words: str) -> tuple[list[str], str]:
     """The words that bash would offer for the last word, and the text that the user would see on stderr."""
-    typed = ["fawkes", *words]
-    env = {**os.environ, "_FAWKES_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(typed)}
-    env["COMP_CWORD"] = str(len(typed) - 1)
-    script = "import sys; sys.argv = ['fawkes']; from fawkes.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", script], env=env, cwd=cwd, capture_output=True, text=True, check=False)
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line], done.stderr
+    done = CliRunner().invoke(cli, [], prog_name="fawkes", env=typed(words))
+    return offers(done.stdout), done.stderr
 
 
-@pytest.mark.slow
+def offers(stdout: str) -> list[str]:
+    return [line.partition(",")[2] for line in stdout.splitlines() if line]
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -53,26 +61,32 @@ def completed(*words: str, cwd: Path) -> tuple[list[str], str]:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_names_of_the_site(site: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    words_shown, said = completed("--site", str(site), *words, cwd=site.parent)
-    assert (words_shown, said) == (offered, "")
+    assert completed("--site", str(site), *words) == (offered, "")
 
 
 @pytest.mark.slow
 def test_the_site_is_the_current_folder_without_the_option(site: Path) -> None:
-    assert completed("status", "c-", cwd=site) == (["c-1", "c-2", "c-3"], "")
+    script = "import sys; sys.argv = ['fawkes']; from fawkes.cli.main import main; main()"
+    env = {**os.environ, **typed(("status", "c-"))}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=site, capture_output=True, text=True, check=False
+    )
+    assert (offers(done.stdout), done.stderr) == (["c-1", "c-2", "c-3"], "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("nodes", "--cluster", ""), ("cancel", ""), ("request", ""), ("jobs", "c")], ids=" ".join
 )
-def test_without_a_site_there_is_nothing_and_no_word(tmp_path: Path, words: tuple[str, ...]) -> None:
-    words_shown, said = completed(*words, cwd=tmp_path)
-    assert (words_shown, said) == ([], "")
+def test_without_a_site_there_is_nothing_and_no_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert completed(*words) == ([], "")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_ledger_is_no_error(tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "ledger.sqlite").write_bytes(b"not a ledger" * 100)
-    assert completed("status", "", cwd=tmp_path) == ([], "")
+    assert completed("status", "") == ([], "")
