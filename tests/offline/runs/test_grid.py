@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,13 @@ from fawkes.offline.scenarios.scenario import pool_of
 from tests.offline.support import CATALOG, ROOT, limited, two
 
 
-def grid(replays: int = 2, policies: Sequence[str] = ("TD", "None"), seed: int = 1, tau: int = 1) -> Grid:
-    files = {name: CATALOG.find(Kind.POLICY, name) for name in policies}
+@cache
+def grid(replays: int = 2) -> Grid:
+    policies = [CATALOG.find(Kind.POLICY, name) for name in ("TD", "None")]
     plan = two()
-    label = f"tau={tau}"
-    scenarios = {
-        (policy.title, label): plan.scenario(CATALOG, policy=policy, changes={"tau": tau}) for policy in files.values()
-    }
+    scenarios = {(each.title, "tau=1"): plan.scenario(CATALOG, policy=each, changes={"tau": 1}) for each in policies}
     demands = plan.with_references(next(iter(scenarios.values()))).demands
-    return Grid(
-        name="small", scenarios=scenarios, demands=demands, replays=replays, seed=seed, spread_us=30 * SECOND_US
-    )
+    return Grid(name="small", scenarios=scenarios, demands=demands, replays=replays, seed=1, spread_us=30 * SECOND_US)
 
 
 def quiet(text: str) -> None:
@@ -48,19 +45,39 @@ def done(folder: Path, of: Grid, run: Runner = in_this_process) -> list[Row]:
     return finish(partial(run_cell, of), of.cells, GridFolder(folder, of), run, quiet)
 
 
-def here(of: Grid) -> list[Row]:
-    return [run_cell(of, cell) for cell in of.cells]
+def counting(ran: list[Cell]) -> Runner:
+    """Runs in this process, and notes each cell."""
+
+    def counted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
+        for cell in items:
+            ran.append(cell)
+            yield cell, task(cell)
+
+    return counted
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "rows").iterdir())}
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    """A grid that ended without an interrupt: its folder, which is not to be changed, and its rows."""
+    folder = tmp_path_factory.mktemp("ended")
+    return folder, done(folder, grid())
+
+
+@pytest.fixture
+def copied(ended: tuple[Path, list[Row]], tmp_path: Path) -> Path:
+    """A copy of its folder, to be changed."""
+    return shutil.copytree(ended[0], tmp_path / "copied")
+
+
 @pytest.mark.slow
-def test_rows_are_the_same_bytes_on_one_process_and_on_two(tmp_path: Path) -> None:
-    alone, two_ = done(tmp_path / "one", grid()), done(tmp_path / "two", grid(), on_processes(2))
-    assert alone == two_
-    assert files(tmp_path / "one") == files(tmp_path / "two")
+def test_rows_are_the_same_bytes_on_one_process_and_on_two(ended: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    folder, alone = ended
+    assert done(tmp_path, grid(), on_processes(2)) == alone
+    assert files(tmp_path) == files(folder)
     assert [(row["policy"], row["replay"]) for row in alone] == [("TD", 1), ("None", 1), ("TD", 2), ("None", 2)]
 
 
@@ -82,22 +99,15 @@ def test_rows_are_the_same_bytes_with_any_hash_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_replays_differ_and_policies_meet_the_same_workload() -> None:
-    rows = here(grid())
+def test_replays_differ_and_policies_meet_the_same_workload(ended: tuple[Path, list[Row]]) -> None:
+    rows = ended[1]
     slowdowns = [row["slowdown_mean"] for row in rows]
     assert len(set(slowdowns)) == len(slowdowns)
     assert all(row["failed_jobs"] == 0 and row["jobs"] == 16 for row in rows)
 
 
 @pytest.mark.slow
-def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
-    ran: list[Cell] = []
-
-    def counted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
-        for cell in items:
-            ran.append(cell)
-            yield cell, task(cell)
-
+def test_an_interrupted_grid_runs_only_what_is_missing(ended: tuple[Path, list[Row]], tmp_path: Path) -> None:
     def interrupted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
         yield items[0], task(items[0])
         raise KeyboardInterrupt
@@ -105,20 +115,19 @@ def test_an_interrupted_grid_runs_only_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         done(tmp_path, grid(), interrupted)
     assert len(files(tmp_path)) == 1
-    rows = done(tmp_path, grid(), counted)
+    ran: list[Cell] = []
+    assert done(tmp_path, grid(), counting(ran)) == ended[1]
     assert ran == list(grid().cells[1:])
-    assert rows == here(grid())
     # More replays and policies are more rows of the same comparison.
     ran.clear()
-    done(tmp_path, grid(3), counted)
+    done(tmp_path, grid(3), counting(ran))
     assert ran == [Cell("TD", "tau=1", 3), Cell("None", "tau=1", 3)]
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"policy": "TD"', "[]", '{"variant": "another"}'])
-def test_half_a_row_is_no_row(tmp_path: Path, text: str) -> None:
+def test_half_a_row_is_no_row(ended: tuple[Path, list[Row]], tmp_path: Path, text: str) -> None:
     folder = GridFolder(tmp_path, grid())
-    cell = grid().cells[0]
-    row = run_cell(grid(), cell)
+    cell, row = grid().cells[0], ended[1][0]
     folder.keep(cell, row)
     assert folder.row(cell) == row
     (only,) = (tmp_path / "rows").iterdir()
@@ -152,45 +161,34 @@ def of_other_code(folder: Path, count: int) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_rows_of_other_code_are_named_and_not_mixed(tmp_path: Path) -> None:
-    expected = done(tmp_path, grid())
-    of_other_code(tmp_path, 1)
+def test_rows_of_other_code_are_named_and_not_mixed(ended: tuple[Path, list[Row]], copied: Path) -> None:
+    of_other_code(copied, 1)
     with pytest.raises(RefusedError) as raised:
-        GridFolder(tmp_path, grid())
+        GridFolder(copied, grid())
     assert "1 of 4 rows are of other code (digest 0123456789abcdef, such as None-" in str(raised.value)
     assert "--anew" in str(raised.value)
     ran: list[Cell] = []
-
-    def counted(task: Callable[[Any], Row], items: Sequence[Any], /) -> Iterator[tuple[Any, Row]]:
-        for cell in items:
-            ran.append(cell)
-            yield cell, task(cell)
-
-    anew = GridFolder(tmp_path, grid(), anew=True)
-    assert finish(partial(run_cell, grid()), grid().cells, anew, counted, quiet) == expected
+    anew = GridFolder(copied, grid(), anew=True)
+    assert finish(partial(run_cell, grid()), grid().cells, anew, counting(ran), quiet) == ended[1]
     assert ran == [Cell("None", "tau=1", 1)]
-    GridFolder(tmp_path, grid())
+    GridFolder(copied, grid())
 
 
-@pytest.mark.slow
-def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(tmp_path: Path) -> None:
-    done(tmp_path, grid())
-    of_other_code(tmp_path, 4)
-    file = tmp_path / "grid.json"
+def test_a_folder_of_other_code_is_refused_even_if_its_model_gave_another_world(copied: Path) -> None:
+    of_other_code(copied, 4)
+    file = copied / "grid.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"code": "0123456789abcdef", "world": "x"}))
     with pytest.raises(RefusedError, match="4 of 4 rows are of other code"):
-        GridFolder(tmp_path, grid())
-    assert all(GridFolder(tmp_path, grid(), anew=True).row(cell) is None for cell in grid().cells)
+        GridFolder(copied, grid())
+    assert all(GridFolder(copied, grid(), anew=True).row(cell) is None for cell in grid().cells)
 
 
-@pytest.mark.slow
-def test_runs_of_a_changed_policy_are_counted_and_run_again(tmp_path: Path) -> None:
+def test_runs_of_a_changed_policy_are_counted_and_run_again(ended: tuple[Path, list[Row]]) -> None:
     first = grid()
-    done(tmp_path, first)
     scenario = first.scenarios["TD", "tau=1"]
     text = replace(scenario.policy, text=scenario.policy.text + "\n", sha256="other")
     changed = replace(first, scenarios={**first.scenarios, ("TD", "tau=1"): replace(scenario, policy=text)})
-    folder = GridFolder(tmp_path, changed)
+    folder = GridFolder(ended[0], changed)
     assert folder.changed == (Cell("TD", "tau=1", 1), Cell("TD", "tau=1", 2))
     assert [folder.row(cell) is None for cell in changed.cells] == [True, False, True, False]
 
