@@ -49,6 +49,23 @@ def fawkes(*words: str | Path) -> Result:
     return CliRunner(env={"COLUMNS": "250"}).invoke(cli, [str(word) for word in words])
 
 
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """The rows of the scenario as JSON."""
+    path = tmp_path_factory.mktemp("printed") / "small.toml"
+    path.write_text(SCENARIO)
+    return fawkes("simulate", path, "-o", "json")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a simulated run, with all forms of its pictures; it is not to be changed."""
+    folder = tmp_path_factory.mktemp("simulated")
+    (folder / "small.toml").write_text(SCENARIO)
+    assert fawkes("simulate", folder / "small.toml", "--out", folder / "new" / "run").exit_code == 0
+    return folder / "new" / "run"
+
+
 @pytest.mark.slow
 def test_lost_masters_have_a_table_of_their_own_and_columns_in_csv(scenario: Path) -> None:
     scenario.write_text(SCENARIO + '[[fault]]\nmasters_of = "c-2"\nat = "60s"\n')
@@ -61,34 +78,28 @@ def test_lost_masters_have_a_table_of_their_own_and_columns_in_csv(scenario: Pat
     assert away["c-1"] == 0 < away["c-2"] == away["all"]
 
 
-def test_without_a_fault_nothing_is_said_of_masters(scenario: Path) -> None:
-    assert "asters" not in fawkes("simulate", scenario).stdout
-
-
 @pytest.mark.slow
-def test_a_row_for_each_mr_cluster_and_totals(scenario: Path) -> None:
-    said = fawkes("simulate", scenario, "-o", "json")
-    assert said.exit_code == 0, said.stderr
-    printed = json.loads(said.stdout)
-    rows = printed["rows"]
+def test_a_row_for_each_mr_cluster_and_totals(scenario: Path, printed: Result) -> None:
+    assert printed.exit_code == 0, printed.stderr
+    rows, total = (json.loads(printed.stdout)[key] for key in ("rows", "total"))
     assert [(row["cluster"], row["jobs"], row["failed_jobs"]) for row in rows] == [("c-1", 3, 0), ("c-2", 9, 0)]
-    total = printed["total"]
-    means = [row["slowdown_mean"] for row in printed["rows"]]
+    means = [row["slowdown_mean"] for row in rows]
     assert (total["slowdown_least"], total["slowdown_most"]) == (min(means), max(means))
-    assert total["makespan_s"] == max(row["finished_s"] for row in printed["rows"])
-    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in printed["rows"])
-    assert "simulate 2/2: TD" in said.stderr
+    assert total["makespan_s"] == max(row["finished_s"] for row in rows)
+    assert all(row["most_nodes"] >= 3 and row["node_s"] > 0 for row in rows)
+    assert "simulate 2/2: TD" in printed.stderr
     rows = list(csv.DictReader(StringIO(fawkes("simulate", scenario, "-o", "csv").stdout)))
     assert [row["cluster"] for row in rows] == ["c-1", "c-2", "all"]
     table = fawkes("simulate", scenario).stdout
     assert "mean slowdown of the MR-clusters: least" in table
+    assert "asters" not in table, "no masters were lost"
 
 
 @pytest.mark.slow
-def test_checking_at_every_event_changes_nothing(scenario: Path) -> None:
+def test_checking_at_every_event_changes_nothing(scenario: Path, printed: Result) -> None:
     said = fawkes("simulate", scenario, "--check", "-o", "json")
     assert said.exit_code == 0, said.stderr
-    assert said.stdout == fawkes("simulate", scenario, "-o", "json").stdout
+    assert said.stdout == printed.stdout
 
 
 @pytest.mark.slow
@@ -101,39 +112,35 @@ def test_policy_settings_and_seed_of_the_command_line_count(scenario: Path) -> N
     assert fawkes("simulate", scenario, "--seed", "5", "-o", "json").exit_code == 0
 
 
-@pytest.mark.vectors
 @pytest.mark.slow
-def test_the_folder_is_a_site_of_its_own(scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "new" / "run"
-    assert fawkes("simulate", scenario, "--out", out).exit_code == 0
-    assert [path.name for path in out.parent.iterdir()] == ["run"]
+def test_the_folder_is_a_site_of_its_own(simulated: Path) -> None:
+    assert [path.name for path in simulated.parent.iterdir()] == ["run"]
     for words, says in (
         (("verify",), "every decision is the same as the stored one"),
         (("events", "--limit", "all", "-o", "json"), '"Started"'),
         (("explain",), "Policy TD"),
         (("status", "--all"), "c-2"),
     ):
-        said = fawkes("--site", out, *words)
+        said = fawkes("--site", simulated, *words)
         assert said.exit_code == 0, said.stderr
         assert says in said.stdout + said.stderr
     for name in ("nodes", "clusters", "jobs", "ticks", "moves", "samples"):
-        text, packed = pd.read_csv(out / "frames" / f"{name}.csv"), pd.read_parquet(out / "frames" / f"{name}.parquet")
+        frame = simulated / "frames" / name
+        text, packed = pd.read_csv(frame.with_suffix(".csv")), pd.read_parquet(frame.with_suffix(".parquet"))
         assert list(text.columns) == list(packed.columns)
         assert len(text) == len(packed) > 0
     for name in ("nodes-over-time", "course"):
-        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        assert (out / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    assert set(pd.read_csv(out / "course.csv").what) >= {"core", "waiting tasks", "discrimination"}
+        assert (simulated / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (simulated / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert set(pd.read_csv(simulated / "course.csv").what) >= {"core", "waiting tasks", "discrimination"}
 
 
 @pytest.mark.slow
-def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    assert fawkes("simulate", scenario, "--out", out).exit_code == 0
-    beside = fawkes("simulate", scenario, "--beside", out)
+def test_beside_a_recorded_run_stand_its_decisions_and_times(scenario: Path, simulated: Path) -> None:
+    beside = fawkes("simulate", scenario, "--beside", simulated)
     assert beside.exit_code == 0, beside.stderr
     assert "100% of the decisions are in the same order; median error of the jobs' times +0%" in beside.stdout
-    rows = json.loads(fawkes("simulate", scenario, "--beside", out, "-o", "json").stdout)["beside"]
+    rows = json.loads(fawkes("simulate", scenario, "--beside", simulated, "-o", "json").stdout)["beside"]
     assert rows["likeness"] == 1.0
     assert {row["error"] for row in rows["jobs"]} == {0.0}
 
@@ -146,14 +153,14 @@ def test_beside_a_folder_without_a_ledger_is_refused(scenario: Path, tmp_path: P
 
 @pytest.mark.vectors
 @pytest.mark.slow
-def test_the_same_command_writes_the_same_frames_and_pictures(scenario: Path, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        assert fawkes("simulate", scenario, "--out", tmp_path / name).exit_code == 0
-    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*") if path.is_file())
+def test_the_same_command_writes_the_same_frames_and_pictures(simulated: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert fawkes("simulate", simulated.parents[1] / "small.toml", "--out", again).exit_code == 0
+    files = sorted(path.relative_to(again) for path in again.rglob("*.*") if path.is_file())
     same = [path for path in files if path.parts[0] != "state"]
     assert len(same) == 21
     for path in same:
-        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes(), path
+        assert (simulated / path).read_bytes() == (again / path).read_bytes(), path
 
 
 @pytest.mark.parametrize(
@@ -182,9 +189,8 @@ def test_a_folder_that_is_there_is_refused_and_left_alone(
 
 
 @pytest.mark.slow
-def test_a_result_that_is_there_is_named(scenario: Path, tmp_path: Path) -> None:
-    assert fawkes("simulate", scenario, "--out", tmp_path / "out").exit_code == 0
-    said = fawkes("simulate", scenario, "--out", tmp_path / "out")
+def test_a_result_that_is_there_is_named(scenario: Path, simulated: Path) -> None:
+    said = fawkes("simulate", scenario, "--out", simulated)
     assert (said.exit_code, "the results of 'small under TD'" in said.stderr) == (6, True)
 
 
@@ -214,16 +220,15 @@ def test_a_wrong_command_says_what_is_wrong(scenario: Path, words: tuple[str, ..
     assert says in said.stderr
 
 
-def test_a_scenario_comes_from_standard_input(scenario: Path) -> None:
+def test_a_scenario_comes_from_standard_input(scenario: Path, printed: Result) -> None:
     piped = CliRunner().invoke(cli, ["simulate", "-", "-o", "json"], input=scenario.read_text())
     assert piped.exit_code == 0, piped.stderr
-    assert json.loads(piped.stdout) == json.loads(fawkes("simulate", scenario, "-o", "json").stdout)
+    assert json.loads(piped.stdout) == json.loads(printed.stdout)
 
 
 @pytest.mark.slow
-def test_a_simulated_site_says_so_and_counts_times_from_its_start(scenario: Path, tmp_path: Path) -> None:
-    assert fawkes("simulate", scenario, "--out", tmp_path / "run").exit_code == 0
-    site = ("--site", tmp_path / "run")
+def test_a_simulated_site_says_so_and_counts_times_from_its_start(simulated: Path) -> None:
+    site = ("--site", simulated)
     said = fawkes(*site, "status", "--all")
     assert "this is a simulated run of" in said.stderr
     assert "no controller" not in said.stderr
