@@ -40,7 +40,6 @@ per_hour = 60
 """
 
 
-@pytest.mark.vectors
 @pytest.mark.slow
 def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_folder(tmp_path: Path) -> None:
     swept = fawkes.sweep(SCENARIO, {"tau": [5, 60], "period": ["20s", "60s"]}, ["TD", "EQ"], replays=2, out=tmp_path)
@@ -53,7 +52,7 @@ def test_a_sweep_has_the_rows_of_a_comparison_and_the_command_goes_on_in_its_fol
     told = CliRunner().invoke(cli, [*words, "-o", "csv"])
     assert told.exit_code == 0, told.output
     assert "16 of 16 runs are finished already" in told.stderr
-    assert {f"front.{form}" for form in ("png", "pdf", "svg")} <= {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "front.png").is_file()
     table = pd.read_csv(tmp_path / "table.csv")
     assert table["moves"].tolist() == swept.table["moves"].tolist()
     assert table["front"].tolist() == swept.table["front"].tolist()
