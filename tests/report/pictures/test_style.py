@@ -74,9 +74,15 @@ def figures(store: Reader) -> dict[str, Figure]:
     }
 
 
+@pytest.fixture(scope="module")
+def drawn(played: Reader) -> dict[str, Figure]:
+    """The figures, to be looked at."""
+    return figures(played)
+
+
 @pytest.mark.slow
-def test_text_is_readable_and_in_words(played: Reader) -> None:
-    for name, figure in figures(played).items():
+def test_text_is_readable_and_in_words(drawn: dict[str, Figure]) -> None:
+    for name, figure in drawn.items():
         style.rendered(figure)
         assert figure.get_figwidth() == style.PAGE_IN, name
         texts = [text for text in figure.findobj(Text) if text.get_text()]
@@ -88,8 +94,7 @@ def test_text_is_readable_and_in_words(played: Reader) -> None:
 
 
 @pytest.mark.slow
-def test_a_mark_that_is_there_is_explained(played: Reader) -> None:
-    drawn = figures(played)
+def test_a_mark_that_is_there_is_explained(drawn: dict[str, Figure]) -> None:
     said = {name: [text.get_text() for legend in figure.legends for text in legend.get_texts()]
             for name, figure in drawn.items()}  # fmt: skip
     roles = ["core", "transient-core (TC)", "transient (TR)"]
