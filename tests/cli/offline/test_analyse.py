@@ -66,6 +66,10 @@ def test_a_folder_has_tables_and_a_picture(log: Path, tmp_path: Path) -> None:
     assert {"group.csv", "hour.parquet", "repeats.csv", "over-time.png"} <= {path.name for path in out.iterdir()}
     again = fawkes("trace", str(log), "--out", str(out))
     assert (again.exit_code, str(out) in again.stderr) == (6, True)
+    log.write_text("\n".join((LINES[0], LINES[2])))
+    assert fawkes("trace", str(log), "--out", str(tmp_path / "undecided")).exit_code == 0
+    hours = list(csv.DictReader((tmp_path / "undecided" / "hour.csv").open()))
+    assert [(row["evictions"], row["preemptions"]) for row in hours] == [("0", "0.0"), ("1", "")]
 
 
 def test_what_make_writes_is_what_trace_finds(tmp_path: Path) -> None:
