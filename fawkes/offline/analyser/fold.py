@@ -68,9 +68,9 @@ class Repeats(NamedTuple):
 class Totals:
     """Sums over events; arrays have a place for each group.
 
-    ``events`` has a row for each kind of event. CPU times are cores times microseconds. ``unmeasured`` are attempts whose
-    time or CPU request is not known, with a row each for all, evicted and preempted ones. ``hours`` has schedules,
-    evictions, preemptions and evictions that are undecided.
+    ``events`` has a row for each kind of event. CPU times are cores times microseconds. ``unmeasured`` are attempts
+    whose time or CPU request is not known, with a row each for all, evicted and preempted ones. ``hours`` has
+    schedules, evictions, preemptions and evictions that are undecided.
     """
 
     events: Ints
