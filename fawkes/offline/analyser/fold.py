@@ -128,10 +128,11 @@ def _settle(state: FoldState, there: EventRows, latest_us: int, count: int) -> F
     """Account for the first ``count`` events; those behind them may decide on these, and wait themselves."""
     known = there.take(slice(count))
     evicted = np.flatnonzero(known.kind == EVICT)
-    preempted = np.zeros(count, bool)
-    preempted[evicted] = _preempted(known.take(evicted), there)
-    undecided = (known.kind == EVICT) & ~preempted
-    undecided &= (known.machine == NOWHERE) | (known.time_us + WINDOW_US >= latest_us)
+    victims = known.take(evicted)
+    preempted, undecided = np.zeros((2, count), bool)
+    preempted[evicted] = _preempted(victims, there)
+    open_ = (victims.machine == NOWHERE) | (victims.time_us + WINDOW_US >= latest_us)
+    undecided[evicted] = open_ & ~preempted[evicted]
     running, attempts = _attempts(state.running, known, preempted)
     old = state.totals
     totals = replace(
@@ -144,7 +145,7 @@ def _settle(state: FoldState, there: EventRows, latest_us: int, count: int) -> F
         preempted_cpu=old.preempted_cpu + attempts.preempted_cpu,
         hours=_hours(old.hours, known, preempted, undecided),
     )
-    repeats = _repeated(state.repeats, known.task[evicted], preempted[evicted])
+    repeats = _repeated(state.repeats, victims.task, preempted[evicted])
     return FoldState(there.take(slice(count, None)), running, repeats, totals)
 
 
@@ -191,15 +192,18 @@ def _attempts(running: EventRows, known: EventRows, preempted: Mask) -> tuple[Ev
     ends = np.flatnonzero(kind != SCHEDULE)
     begun = (ends > 0) & (kind[ends - 1] == SCHEDULE)
     begun[begun] = same[ends[begun] - 1]
-    group, marks = both.group[order[ends]], marks[order[ends]]
-    cpu = (since[ends] - since[ends - 1]) * both.cpu[order[ends]].astype(float)
+    at = order[ends]
+    group, marks = both.group[at], marks[at]
+    cpu = (since[ends] - since[ends - 1]) * both.cpu[at].astype(float)
     measured = begun & (since[ends - 1] > 0) & ~np.isnan(cpu)
     evicted = kind[ends] == EVICT
+    lacks = np.flatnonzero(~measured)
+    at, ended = at[lacks], kind[ends[lacks]]
     # Only a task that waits ends without having run: it is on no machine, and is neither evicted nor finished.
-    ran = begun | evicted | (kind[ends] == FINISH) | (both.machine[order[ends]] != NOWHERE)
+    ran = begun[lacks] | (ended == EVICT) | (ended == FINISH) | (both.machine[at] != NOWHERE)
     # Where a task is scheduled again, the end of the attempt before is not in the log.
     lost = order[:-1][same & (kind[:-1] == SCHEDULE) & (kind[1:] == SCHEDULE)]
-    unmeasured = [_count(group, which & ~measured) for which in (ran, evicted, marks)]
+    unmeasured = [_count(both.group[at], which) for which in (ran, ended == EVICT, marks[lacks])]
     unmeasured[0] += np.bincount(both.group[lost], minlength=GROUPS)
     sums = _Attempts(
         unmeasured=np.stack(unmeasured),
