@@ -93,7 +93,10 @@ class Late:
         took_us = round(self._chance.choice(_TAKES_S) * SECOND_US)
         at_us = max(event.at_us + took_us, self._told_us.get(order, 0))
         self._told_us[order] = at_us
-        return event if at_us == event.at_us else self._later(event, at_us, script)
+        if at_us == event.at_us:
+            return event
+        self._later(event, at_us, script)
+        return None
 
     def _later(self, event: Event, at_us: int, script: Script) -> None:
         self._held.append(replace(event, at_us=at_us))

@@ -48,7 +48,8 @@ def trace(logs: tuple[Path, ...], by: str, out: Path | None, output: str) -> Non
 
     if out is not None:
         refuse_present(out)
-    log, machines, state = Log(parts_of(logs)), machine_rows(logs), fold.start()
+    log, state = Log(parts_of(logs)), fold.start()
+    machines = machine_rows(logs, log.skipped)
     with progress("analyse", len(log.parts)) as step:
         for batch in log.batches(step):
             state = fold.fold(state, batch)

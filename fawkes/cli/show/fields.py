@@ -353,7 +353,9 @@ _ALL: Final = (
     Field("evicted_cpu_h", "CPU-hours evicted", "CPU-hours of the attempts that were evicted.", FIGURE),
     Field("preempted_cpu_h", "CPU-hours preempted", "CPU-hours of the attempts that were preempted.", FIGURE),
     Field("wasted", "wasted", "The CPU-hours of evicted attempts, divided by those of all attempts.", SHARE),
-    Field("unmeasured", "not measured", "Evictions whose CPU time is not known.", COUNT),
+    Field(
+        "unmeasured", "not measured", "Attempts whose CPU time is not known. With any, the wasted share is not.", COUNT
+    ),
     Field("at_least", "at least", "So many evictions or preemptions of the same task, or more.", COUNT),
     Field("evicted_tasks", "evicted", "How many tasks were evicted so often.", COUNT),
     Field("evicted_share", "of evicted", "Their share of all tasks that were evicted.", PERCENT),

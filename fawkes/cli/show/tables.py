@@ -201,7 +201,7 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("wasted",),
     ),
     "analyse trace, hours": Table(
-        ("hour", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate")
+        ("hour", "schedules", "evictions", "eviction_rate", "preemptions", "preemption_rate"), ("undecided",)
     ),
     "analyse trace, repeats": Table(
         ("at_least", "evicted_tasks", "evicted_share", "preempted_tasks", "preempted_share")

@@ -68,8 +68,9 @@ class Repeats(NamedTuple):
 class Totals:
     """Sums over events; arrays have a place for each group.
 
-    ``events`` has a row for each kind of event. CPU times are cores times microseconds. ``unmeasured`` are evictions of
-    attempts whose time or CPU request is not known. ``hours`` has schedules, evictions and preemptions.
+    ``events`` has a row for each kind of event. CPU times are cores times microseconds. ``unmeasured`` are attempts
+    whose time or CPU request is not known, with a row each for all, evicted and preempted ones. ``hours`` has
+    schedules, evictions, preemptions and evictions that are undecided.
     """
 
     events: Ints
@@ -79,7 +80,7 @@ class Totals:
     used: Reals
     evicted_cpu: Reals
     preempted_cpu: Reals
-    hours: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
+    hours: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class FoldState:
 def start() -> FoldState:
     """The state before the first event."""
     count, cpu = np.zeros(GROUPS, np.int64), np.zeros(GROUPS)
-    totals = Totals(np.zeros((len(KINDS), GROUPS), np.int64), count, count, count, cpu, cpu, cpu)
+    totals = Totals(np.zeros((len(KINDS), GROUPS), np.int64), count, count, np.stack([count] * 3), cpu, cpu, cpu)
     repeats = Repeats(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     return FoldState(no_rows(), no_rows(), repeats, totals)
 
@@ -117,28 +118,32 @@ def finish(state: FoldState, latest_us: int) -> FoldState:
     running = ended.running
     cpu = (latest_us - running.time_us) * running.cpu.astype(float)
     measured = (running.time_us > 0) & ~np.isnan(cpu)
-    return replace(ended, totals=replace(ended.totals, used=ended.totals.used + _sum(running.group, measured, cpu)))
+    unmeasured = ended.totals.unmeasured.copy()
+    unmeasured[0] += _count(running.group, ~measured)
+    used = ended.totals.used + _sum(running.group, measured, cpu)
+    return replace(ended, totals=replace(ended.totals, used=used, unmeasured=unmeasured))
 
 
 def _settle(state: FoldState, there: EventRows, latest_us: int, count: int) -> FoldState:
     """Account for the first ``count`` events; those behind them may decide on these, and wait themselves."""
     known = there.take(slice(count))
     evicted = np.flatnonzero(known.kind == EVICT)
-    preempted = np.zeros(count, bool)
-    preempted[evicted] = _preempted(known.take(evicted), there)
     victims = known.take(evicted)
+    preempted, undecided = np.zeros((2, count), bool)
+    preempted[evicted] = _preempted(victims, there)
     open_ = (victims.machine == NOWHERE) | (victims.time_us + WINDOW_US >= latest_us)
+    undecided[evicted] = open_ & ~preempted[evicted]
     running, attempts = _attempts(state.running, known, preempted)
     old = state.totals
     totals = replace(
         old,
         preemptions=old.preemptions + _count(known.group, preempted),
-        undecided=old.undecided + _count(victims.group, open_ & ~preempted[evicted]),
+        undecided=old.undecided + _count(known.group, undecided),
         unmeasured=old.unmeasured + attempts.unmeasured,
         used=old.used + attempts.used,
         evicted_cpu=old.evicted_cpu + attempts.evicted_cpu,
         preempted_cpu=old.preempted_cpu + attempts.preempted_cpu,
-        hours=_hours(old.hours, known, preempted),
+        hours=_hours(old.hours, known, preempted, undecided),
     )
     repeats = _repeated(state.repeats, victims.task, preempted[evicted])
     return FoldState(there.take(slice(count, None)), running, repeats, totals)
@@ -186,13 +191,22 @@ def _attempts(running: EventRows, known: EventRows, preempted: Mask) -> tuple[Ev
     last = np.append(~same, True)[: len(task)]
     ends = np.flatnonzero(kind != SCHEDULE)
     begun = (ends > 0) & (kind[ends - 1] == SCHEDULE)
-    begun[begun] = same[ends[begun] - 1] & (since[ends[begun] - 1] > 0)
-    group, marks = both.group[order[ends]], marks[order[ends]]
-    cpu = (since[ends] - since[ends - 1]) * both.cpu[order[ends]].astype(float)
-    measured = begun & ~np.isnan(cpu)
+    begun[begun] = same[ends[begun] - 1]
+    at = order[ends]
+    group, marks = both.group[at], marks[at]
+    cpu = (since[ends] - since[ends - 1]) * both.cpu[at].astype(float)
+    measured = begun & (since[ends - 1] > 0) & ~np.isnan(cpu)
     evicted = kind[ends] == EVICT
+    lacks = np.flatnonzero(~measured)
+    at, ended = at[lacks], kind[ends[lacks]]
+    # Only a task that waits ends without having run: it is on no machine, and is neither evicted nor finished.
+    ran = begun[lacks] | (ended == EVICT) | (ended == FINISH) | (both.machine[at] != NOWHERE)
+    # Where a task is scheduled again, the end of the attempt before is not in the log.
+    lost = order[:-1][same & (kind[:-1] == SCHEDULE) & (kind[1:] == SCHEDULE)]
+    unmeasured = [_count(both.group[at], which) for which in (ran, ended == EVICT, marks[lacks])]
+    unmeasured[0] += np.bincount(both.group[lost], minlength=GROUPS)
     sums = _Attempts(
-        unmeasured=_count(group, evicted & ~measured),
+        unmeasured=np.stack(unmeasured),
         used=_sum(group, measured, cpu),
         evicted_cpu=_sum(group, measured & evicted, cpu),
         preempted_cpu=_sum(group, measured & marks, cpu),
@@ -219,19 +233,16 @@ def _repeated(before: Repeats, task: Ints, preempted: Mask) -> Repeats:
     )
 
 
-def _hours(
-    before: Mapping[int, tuple[int, int, int]], known: EventRows, preempted: Mask
-) -> dict[int, tuple[int, int, int]]:
+def _hours(before: Mapping[int, tuple[int, ...]], known: EventRows, *marks: Mask) -> dict[int, tuple[int, ...]]:
     hour = known.time_us // HOUR_US
     firsts = np.flatnonzero(np.diff(hour, prepend=-1))
     after = dict(before)
     if not len(firsts):
         return after
-    marks = (known.kind == SCHEDULE, known.kind == EVICT, preempted)
-    sums = [np.add.reduceat(mark.astype(np.int64), firsts) for mark in marks]
-    for name, *more in zip(hour[firsts].tolist(), *(each.tolist() for each in sums), strict=True):
-        a, b, c = after.get(name, (0, 0, 0))
-        after[name] = (a + more[0], b + more[1], c + more[2])
+    counted = (known.kind == SCHEDULE, known.kind == EVICT, *marks)
+    sums = np.stack([np.add.reduceat(mark.astype(np.int64), firsts) for mark in counted], axis=1)
+    for name, more in zip(hour[firsts].tolist(), sums.tolist(), strict=True):
+        after[name] = tuple(map(sum, zip(after.get(name, (0,) * len(more)), more, strict=True)))
     return after
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,18 @@ from typing import Any, Final
 import numpy as np
 
 from fawkes.base.errors import ConfigError
-from fawkes.workload.reading.traces import lines
+from fawkes.workload.reading.traces import Tally, lines
 
 FOLDER: Final = "machine_events"
 TASK_EVENTS: Final = "task_events"
-_ADD, _COLUMNS = b"0", 6
+_ADD: Final = b"0"
+_SIZE: Final = rb"(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)?"
+_FORMS: Final = {
+    name: re.compile(form)
+    for name, form in {
+        "time": rb"\d+", "machine": rb"\d+", "type": b"[012]", "platform": b".*", "cpu": _SIZE, "memory": _SIZE
+    }.items()
+}  # fmt: skip
 #: platform, CPU, memory, and how many machines
 TABLE_1: Final = (
     ("B", "0.5", "0.5", 6732), ("B", "0.5", "0.25", 3863), ("B", "0.5", "0.75", 1001), ("C", "1", "1", 795),
@@ -24,25 +32,38 @@ TABLE_1: Final = (
 )  # fmt: skip
 
 
-def machine_rows(paths: Sequence[Path]) -> list[dict[str, Any]]:
+def machine_rows(paths: Sequence[Path], skipped: dict[Path, Tally]) -> list[dict[str, Any]]:
     """A row for each type of machines in the machine events beside a log, by number; none without such events.
 
-    A machine has the type with which it was added first. ConfigError for a file without any.
+    A machine has the type with which it was added first. Lines that are no machine event are counted in ``skipped``.
+    ConfigError for a file without any machine.
     """
     types: dict[bytes, tuple[bytes, ...]] = {}
     folders = dict.fromkeys((path.parent if path.name == TASK_EVENTS else path) / FOLDER for path in paths)
     for part in (part for folder in folders for part in sorted(folder.glob("*.csv*"))):
-        for _, line in lines(part):
+        tally = skipped.setdefault(part, Tally())
+        for number, line in lines(part):
             columns = line.strip().split(b",")
-            if len(columns) == _COLUMNS and columns[2] == _ADD:
+            if why := _why_not(columns):
+                tally.add(why, number)
+            elif columns[2] == _ADD:
                 types.setdefault(columns[1], tuple(columns[3:]))
         if not types:
-            raise ConfigError("adds no machine", file=str(part), hint=f"Give machine events: {_COLUMNS} columns")
+            what = ": ".join(filter(None, ("adds no machine", str(tally.dropped()))))
+            raise ConfigError(what, file=str(part), hint=f"Give machine events: {len(_FORMS)} columns")
     counts = Counter(tuple(text.decode("utf-8", "replace") for text in each) for each in types.values())
     return [
         {"platform": platform, "cpu": cpu, "memory_units": memory, "count": count, "part_of_all": count / len(types)}
         for (platform, cpu, memory), count in counts.most_common()
     ]
+
+
+def _why_not(columns: Sequence[bytes]) -> str:
+    """The reason why a line is no machine event; empty if it is one."""
+    if len(columns) != len(_FORMS):
+        return f"with {len(columns)} of {len(_FORMS)} columns"
+    wrong = (name for (name, form), text in zip(_FORMS.items(), columns, strict=True) if not form.fullmatch(text))
+    return next((f"with a wrong {name}" for name in wrong), "")
 
 
 def write_machines(folder: Path, count: int, chance: np.random.Generator) -> Mapping[tuple[str, str, str], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -35,26 +35,25 @@ def group_rows(state: FoldState) -> list[Row]:
 
 def _group_row(state: FoldState, by: str, name: str, mask: Mask) -> Row:
     totals = state.totals
-    schedules, evictions, preemptions, undecided, unmeasured = (
+    schedules, evictions, preemptions, undecided = (
         int(count[mask].sum())
-        for count in (
-            totals.events[SCHEDULE], totals.events[EVICT], totals.preemptions, totals.undecided, totals.unmeasured
-        )
-    )  # fmt: skip
+        for count in (totals.events[SCHEDULE], totals.events[EVICT], totals.preemptions, totals.undecided)
+    )
     used, evicted, preempted = (
         float(cpu[mask].sum()) / _CPU_HOUR for cpu in (totals.used, totals.evicted_cpu, totals.preempted_cpu)
     )
-    measured, decided = (not evictions or unknown < evictions for unknown in (unmeasured, undecided))
-    rates = _rates(schedules, evictions, preemptions)
+    unmeasured, *lost = totals.unmeasured[:, mask].sum(axis=1).tolist()
+    rates = _rates(schedules, evictions, preemptions, undecided)
+    measured, decided = (not count or none < count for count, none in zip((evictions, preemptions), lost, strict=True))
+    decided &= measured and rates["preemptions"] is not None
     return {
         "by": by,
         "group": name,
-        **(rates if decided else {**rates, "preemptions": None, "preemption_rate": None}),
-        "undecided": undecided,
-        "used_cpu_h": used,
+        **rates,
+        "used_cpu_h": used if used or not unmeasured else None,
         "evicted_cpu_h": evicted if measured else None,
-        "preempted_cpu_h": preempted if measured else None,
-        "wasted": _share(evicted, used) if measured else None,
+        "preempted_cpu_h": preempted if decided else None,
+        "wasted": None if unmeasured else _share(evicted, used),
         "unmeasured": unmeasured,
     }
 
@@ -67,12 +66,13 @@ def hour_rows(state: FoldState) -> list[Row]:
 def repeat_rows(state: FoldState) -> list[Row]:
     """The tasks that were evicted, and preempted, at least so often; shares of those it happened to at all."""
     evicted, preempted = (_at_least(counts) for counts in (state.repeats.evictions, state.repeats.preemptions))
+    decided = state.totals.undecided.sum() < state.totals.events[EVICT].sum()
     return [
         {
             "at_least": times,
             "evicted_tasks": evicted[times],
             "evicted_share": _share(evicted[times], evicted[1]),
-            "preempted_tasks": preempted[times],
+            "preempted_tasks": preempted[times] if decided else None,
             "preempted_share": _share(preempted[times], preempted[1]),
         }
         for times in AT_LEAST
@@ -94,27 +94,31 @@ def sentences(state: FoldState) -> Iterator[str]:
         twice, often = (repeats.get(times, {}).get("evicted_share", 0.0) for times in (2, 10))
         tasks = repeats[1]["evicted_tasks"]
         yield f"tasks that were evicted: {tasks:,}, {twice:.1%} at least twice, {often:.1%} ten times or more"
-    if whole["wasted"] is not None:
+    if whole["evicted_cpu_h"] is not None and whole["used_cpu_h"]:
         least = "at least " if whole["unmeasured"] else ""
+        share = "share unknown" if whole["wasted"] is None else f"{whole['wasted']:.1%}"
+        some, preempted = least or ("at least " if whole["undecided"] else ""), whole["preempted_cpu_h"]
         yield (
-            f"evictions wasted {least}{whole['evicted_cpu_h']:,.1f} of {whole['used_cpu_h']:,.1f} CPU-hours "
-            f"({whole['wasted']:.1%}), preemptions {whole['preempted_cpu_h']:,.1f}"
+            f"evictions wasted {least}{whole['evicted_cpu_h']:,.1f} of {least}{whole['used_cpu_h']:,.1f} CPU-hours "
+            f"({share}), preemptions {'unknown' if preempted is None else f'{some}{preempted:,.1f}'}"
         )
     if whole["unmeasured"]:
-        why = "their beginning or CPU request is not in the log"
-        yield f"evictions whose waste is not known: {whole['unmeasured']:,}; {why}"
+        why = "their beginning, end or CPU request is not in the log"
+        yield f"attempts whose CPU time is not known: {whole['unmeasured']:,}; {why}"
     if whole["undecided"]:
         why = "they name no machine, or are in the last 5 s of the log"
         yield f"evictions that are undecided: {whole['undecided']:,}; {why}"
 
 
-def _rates(schedules: int, evictions: int, preemptions: int) -> Mapping[str, int | float | None]:
+def _rates(schedules: int, evictions: int, preemptions: int, undecided: int) -> Row:
+    decided = not evictions or undecided < evictions
     return {
         "schedules": schedules,
         "evictions": evictions,
         "eviction_rate": _share(evictions, schedules),
-        "preemptions": preemptions,
-        "preemption_rate": _share(preemptions, schedules),
+        "preemptions": preemptions if decided else None,
+        "preemption_rate": _share(preemptions, schedules) if decided else None,
+        "undecided": undecided,
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -40,8 +40,9 @@ _FORMS: Final = {
     "time": pa.int64(), "job": pa.int64(), "index": pa.int64(), "type": pa.int8(), "class": pa.int8(),
     "priority": pa.int8(), "machine": pa.int64(), "cpu": pa.float32(),
 }  # fmt: skip
-_WHOLE: Final = rf"^(?:-?[0-9]{{1,18}}|{AFTER_US})$"
-_REAL: Final = r"^[0-9]*\.?[0-9]*(?:[0-9][eE][-+]?[0-9]{1,2})?$"
+_WHOLE: Final = r"^[ \t]*(?:-?[0-9]+|0[xX][0-9a-fA-F]+)[ \t]*$"
+_REAL: Final = r"^[ \t]*[-+]?(?i:\.?[0-9]|inf|nan)"
+"""What may be a number. Only pyarrow's parser decides, or a damaged line would have others judged in another way."""
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 48 * MIB
 _BLOCK: Final = 4 * MIB
@@ -63,15 +64,14 @@ class Log:
         """Batches of events in the order of the log; ConfigError for a part that is broken or goes back in time."""
         for part in self.parts:
             tally, before, events = self.skipped.setdefault(part, Tally()), 0, 0
-            with _stream(part) as source:
-                for text in _pieces(source, part):
-                    rows, count = self._rows(text, part, tally, before)
-                    before += count
-                    events += len(rows.time_us)
-                    if not events and before > _TRIED:
-                        break
-                    if len(rows.time_us):
-                        yield rows
+            for text in _pieces(part):
+                rows, count = self._rows(text, part, tally, before)
+                before += count
+                events += len(rows.time_us)
+                if not events and before > _TRIED:
+                    break
+                if len(rows.time_us):
+                    yield rows
             if not events:
                 reasons = str(tally.dropped())
                 what = f"has no event: {reasons}" if reasons else "has no event"
@@ -135,25 +135,10 @@ def parts_of(paths: Sequence[Path]) -> list[Path]:
     return parts
 
 
-@contextmanager
-def _stream(part: Path) -> Iterator[Any]:
-    """The text of a part, unpacked; ConfigError when it cannot be read to its end."""
-    with opened(part, hint=_HINT) as raw:
-        packed = raw.read(len(_GZIP)) == _GZIP
-        raw.seek(0)
-        try:
-            # Without the buffer it asks Python for each 64 KiB.
-            file: Any = raw
-            yield pa.CompressedInputStream(pa.BufferedInputStream(pa.PythonFile(file), MIB), "gzip") if packed else raw
-        except (pa.ArrowException, OSError) as error:
-            what = f"cannot be read to its end ({str(error).splitlines()[0]})"
-            raise ConfigError(what, file=str(part), hint="Fetch the file again") from None
-
-
-def _pieces(source: Any, part: Path) -> Iterator[bytes]:
-    """The text in pieces of whole lines."""
+def _pieces(part: Path) -> Iterator[bytes]:
+    """The text of a part, unpacked, in pieces of whole lines; ConfigError when it cannot be read to its end."""
     rest = b""
-    while text := source.read(_PIECE):
+    for text in _unpacked(part):
         end = text.rfind(b"\n") + 1
         if not end and len(rest) > _PIECE:
             raise ConfigError("has a line of more than 48 MiB", file=str(part), hint=_HINT)
@@ -163,6 +148,21 @@ def _pieces(source: Any, part: Path) -> Iterator[bytes]:
         rest += text[end:]
     if rest:
         yield rest + b"\n"
+
+
+def _unpacked(part: Path) -> Iterator[bytes]:
+    with opened(part, hint=_HINT) as raw:
+        packed = raw.read(len(_GZIP)) == _GZIP
+        raw.seek(0)
+        try:
+            # Without the buffer it asks Python for each 64 KiB.
+            file: Any = raw
+            if packed:
+                file = pa.CompressedInputStream(pa.BufferedInputStream(pa.PythonFile(file), MIB), "gzip")
+            yield from iter(lambda: file.read(_PIECE), b"")
+        except (pa.ArrowException, OSError) as error:
+            what = f"cannot be read to its end ({str(error).splitlines()[0]})"
+            raise ConfigError(what, file=str(part), hint="Fetch the file again") from None
 
 
 def _table(text: bytes) -> tuple[Any, list[tuple[int, int]]]:
@@ -184,14 +184,15 @@ def _table(text: bytes) -> tuple[Any, list[tuple[int, int]]]:
         return pa.table({name: pa.array([], form) for name, form in _FORMS.items()}), wrong
     with suppress(pa.ArrowInvalid):
         return _read(rest, _FORMS), wrong
-    return _read(rest, dict.fromkeys(_FORMS, pa.binary())), wrong
+    # A line must not be longer than two blocks; here one of a clean piece may have another place.
+    return _read(rest, dict.fromkeys(_FORMS, pa.binary()), len(rest) + 1), wrong
 
 
-def _read(text: bytes, forms: Mapping[str, Any]) -> Any:
+def _read(text: bytes, forms: Mapping[str, Any], block: int = _BLOCK) -> Any:
     source: Any = pa.BufferReader(text)
     return csv.read_csv(
         source,
-        read_options=csv.ReadOptions(use_threads=False, column_names=list(COLUMNS), block_size=_BLOCK),
+        read_options=csv.ReadOptions(use_threads=False, column_names=list(COLUMNS), block_size=block),
         parse_options=csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
         convert_options=csv.ConvertOptions(include_columns=list(forms), column_types=dict(forms), null_values=[""]),
     )
@@ -213,15 +214,12 @@ class _Checked:
 
     def keep_numbers(self) -> None:
         """Makes numbers of bytes, without the lines in which a value is none."""
-        for name in _FORMS:
-            form = _REAL if name == "cpu" else f"^$|{_WHOLE}"
-            self.keep(pc.match_substring_regex(self.table[name], form).to_numpy(), f"with a {name} that is no number")
-        columns = []
-        for name in _FORMS:
-            text = self.table[name].cast(pa.string())
-            text = pc.if_else(pc.equal(text, pa.scalar("")), pa.scalar(None, pa.string()), text)
-            columns.append(text.cast(pa.float32() if name == "cpu" else pa.int64()))
-        self.table = pa.table(columns, names=list(_FORMS))
+        for at, name in enumerate(_FORMS):
+            texts = self.table[name].combine_chunks().dictionary_encode()
+            numbers = _numbers(texts.dictionary, real=name == "cpu").take(texts.indices)
+            known: Any = pc.or_(pc.is_valid(numbers), pc.equal(self.table[name], pa.scalar(b"")))
+            self.table = self.table.set_column(at, name, numbers)
+            self.keep(known.to_numpy(), f"with a {name} that is no number")
 
     def column(self, name: str) -> Ints:
         """Whole numbers; -1 where there is none."""
@@ -239,6 +237,22 @@ class _Checked:
             group=self.column("priority").astype(np.int16) * CLASSES + self.column("class").astype(np.int16),
             cpu=self.table["cpu"].to_numpy().astype(np.float32, copy=False),
         )
+
+
+def _numbers(texts: Any, *, real: bool) -> Any:
+    """Texts as numbers, by the rule by which pyarrow reads them from a file; none for those that are no number."""
+    likely = pc.match_substring_regex(texts, _REAL if real else _WHOLE)
+    # Unsafe: bytes need not be UTF-8.
+    likely = pc.if_else(likely, texts, None).cast(pa.string(), safe=False)
+    return _parsed(pc.ascii_trim(likely, " \t"), pa.float32() if real else pa.int64())
+
+
+def _parsed(texts: Any, form: Any) -> Any:
+    with suppress(pa.ArrowInvalid):
+        return texts.cast(form)
+    half = len(texts) // 2
+    halves = (texts[:half], texts[half:]) if half else ()
+    return pa.concat_arrays([_parsed(each, form) for each in halves] or [pa.nulls(1, form)])
 
 
 def _within(values: Ints, most: int) -> Mask:

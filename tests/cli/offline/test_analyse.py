@@ -59,6 +59,15 @@ def test_a_table_and_sentences(log: Path) -> None:
     assert [row["evictions"] for row in hours] == ["0", "1", "0"]
 
 
+def test_damaged_lines_of_machine_events_are_told(log: Path) -> None:
+    machines = log.parent / "machine_events" / "part.csv"
+    machines.parent.mkdir()
+    machines.write_text("0,5,0,B,0.5,0.25\n0,6,0,B,abc,-3\n")
+    ended = fawkes("trace", str(log.parent), "--by", "machines", "-o", "json")
+    assert [row["count"] for row in json.loads(ended.stdout)["machines"]] == [1]
+    assert f"note: {machines}: skipped 1 line with a wrong cpu (first: line 2)" in ended.stderr
+
+
 @pytest.mark.slow
 def test_a_folder_has_tables_and_a_picture(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -66,6 +75,10 @@ def test_a_folder_has_tables_and_a_picture(log: Path, tmp_path: Path) -> None:
     assert {"group.csv", "hour.parquet", "repeats.csv", "over-time.png"} <= {path.name for path in out.iterdir()}
     again = fawkes("trace", str(log), "--out", str(out))
     assert (again.exit_code, str(out) in again.stderr) == (6, True)
+    log.write_text("\n".join((LINES[0], LINES[2])))
+    assert fawkes("trace", str(log), "--out", str(tmp_path / "undecided")).exit_code == 0
+    hours = list(csv.DictReader((tmp_path / "undecided" / "hour.csv").open()))
+    assert [(row["evictions"], row["preemptions"]) for row in hours] == [("0", "0.0"), ("1", "")]
 
 
 def test_what_make_writes_is_what_trace_finds(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fawkes.offline.analyser import fold
 from fawkes.offline.analyser.fold import EVICT, FINISH, KILL, SCHEDULE, SUBMIT
-from fawkes.offline.analyser.tables import group_rows, hour_rows, repeat_rows
+from fawkes.offline.analyser.tables import group_rows, hour_rows, repeat_rows, sentences
 from fawkes.offline.analyser.trace import Log
 from tests.offline.analyser.support import line, state_of, state_of_lines, written
 
@@ -57,8 +57,13 @@ def test_other_events_than_schedules_preempt_nobody(tmp_path: Path) -> None:
 
 
 def test_what_the_log_does_not_have_is_undecided(tmp_path: Path) -> None:
-    row = group_rows(state_of_lines(tmp_path, VICTIM))[0]
-    assert (row["undecided"], row["preemptions"], row["preemption_rate"]) == (1, None, None)
+    state = state_of_lines(tmp_path, VICTIM)
+    row, (hour,), (times,) = group_rows(state)[0], hour_rows(state), repeat_rows(state)
+    for each in (row, hour):
+        assert (each["undecided"], each["preemptions"], each["preemption_rate"]) == (1, None, None)
+    assert (row["evicted_cpu_h"], row["preempted_cpu_h"]) == (pytest.approx(0.5 * 90 / 3600), None)
+    assert (times["evicted_tasks"], times["preempted_tasks"]) == (1, None)
+    assert "(100.0%), preemptions unknown" in " ".join(sentences(state))
     in_time = line(102, SCHEDULE, job=2, machine=7, priority=2)
     row = group_rows(state_of_lines(tmp_path, [*VICTIM, in_time]))[0]
     assert (row["preemptions"], row["undecided"]) == (1, 0)
@@ -91,10 +96,44 @@ def test_time_that_is_not_known_is_no_waste(tmp_path: Path) -> None:
         line(102, EVICT, job=3, machine=1), END,
     ]  # fmt: skip
     row = group_rows(state_of_lines(tmp_path, lines))[0]
-    assert (row["evictions"], row["unmeasured"], row["used_cpu_h"], row["wasted"]) == (3, 3, 0, None)
+    assert (row["evictions"], row["unmeasured"], row["used_cpu_h"], row["wasted"]) == (3, 3, None, None)
     assert (row["evicted_cpu_h"], row["preempted_cpu_h"]) == (None, None)
     some = group_rows(state_of_lines(tmp_path, [*lines[:-1], *VICTIM_2, END]))[0]
     assert (some["unmeasured"], some["evicted_cpu_h"]) == (3, pytest.approx(0.5 * 10 / 3600))
+
+
+BEGUN = line(0, SCHEDULE, job=5)
+
+
+@pytest.mark.parametrize(
+    ("others", "unmeasured"),
+    [
+        ([BEGUN], 1),
+        ([BEGUN, line(150, FINISH, job=5)], 1),
+        ([BEGUN, line(150, KILL, job=5)], 1),
+        ([line(20, SCHEDULE, job=5, cpu="")], 1),
+        ([line(20, SCHEDULE, job=5, cpu=""), line(150, KILL, job=5, cpu="")], 1),
+        ([line(20, SCHEDULE, job=5), line(150, SCHEDULE, job=5)], 1),
+        ([line(150, FINISH, job=5)], 1),
+        ([line(150, KILL, job=5, machine=7)], 1),
+        ([line(150, KILL, job=5)], 0),
+        ([line(20, SCHEDULE, job=5), line(150, KILL, job=5)], 0),
+    ],
+)
+def test_a_share_needs_the_time_of_all_attempts(tmp_path: Path, others: list[str], unmeasured: int) -> None:
+    lines = sorted([*others, *VICTIM_2, END], key=lambda each: int(each.partition(",")[0]))
+    state = state_of_lines(tmp_path, lines)
+    row, said = group_rows(state)[0], " ".join(sentences(state))
+    assert (row["unmeasured"], row["wasted"] is None) == (unmeasured, unmeasured > 0)
+    assert row["evicted_cpu_h"] == pytest.approx(0.5 * 10 / 3600)
+    assert ("wasted at least 0.0 of at least" in said, "(share unknown)" in said) == (unmeasured > 0, unmeasured > 0)
+
+
+def test_the_waste_of_a_preemption_without_a_time_is_not_known(tmp_path: Path) -> None:
+    other = line(101, SCHEDULE, job=2, machine=7, priority=2)
+    lines = [VICTIM[0].replace("10000000", "0", 1), VICTIM[1], other, *VICTIM_2, END]
+    row = group_rows(state_of_lines(tmp_path, lines))[0]
+    assert (row["preemptions"], row["evicted_cpu_h"], row["preempted_cpu_h"]) == (1, pytest.approx(5 / 3600), None)
 
 
 def test_tasks_that_still_run_have_used_their_time(tmp_path: Path) -> None:

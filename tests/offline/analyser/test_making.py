@@ -63,7 +63,7 @@ def test_any_figures_are_found_again(tmp_path: Path, seed: int) -> None:
             assert row["eviction_rate"] == pytest.approx(evictions / schedules, abs=POINT)
             assert row["preemption_rate"] == pytest.approx(preemptions / schedules, abs=POINT)
     machines = {
-        (row["platform"], row["cpu"], row["memory_units"]): row["count"] for row in machine_rows([tmp_path / "log"])
+        (row["platform"], row["cpu"], row["memory_units"]): row["count"] for row in machine_rows([tmp_path / "log"], {})
     }
     assert machines == {name: count for name, count in truth.machines.items() if count}
     whole = rows["log", "all"]
@@ -107,7 +107,7 @@ def test_the_tables_of_the_thesis_are_found_again(tmp_path: Path) -> None:
     assert [shares[2], shares[10]] == pytest.approx([0.435, 0.170], abs=POINT)
     assert rows["log", "all"]["preemptions"] / rows["log", "all"]["evictions"] == pytest.approx(0.93, abs=0.002)
     machines = [
-        (row["platform"], row["cpu"], row["memory_units"], row["count"]) for row in machine_rows([tmp_path / "log"])
+        (row["platform"], row["cpu"], row["memory_units"], row["count"]) for row in machine_rows([tmp_path / "log"], {})
     ]
     assert sorted(machines) == sorted(TABLE_1)
     parts = [rows["band", band]["schedules"] / 400_000 for band in ("free (0-1)", "middle (2-8)", "production (9-11)")]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from fawkes.base.errors import ConfigError
@@ -25,6 +27,9 @@ GOOD = [line(at, SUBMIT, job=at) for at in range(1, 6)]
         (line(3, SUBMIT, cpu="much"), "with a cpu that is no number"),
         (line(3, SUBMIT, cpu="-0.1"), "with a wrong cpu"),
         (line(3, SUBMIT, cpu="inf"), "with a wrong cpu"),
+        (line(3, SUBMIT, cpu="."), "with a cpu that is no number"),
+        (line(3, SUBMIT, cpu="0.1.1"), "with a cpu that is no number"),
+        (line(3, SUBMIT, machine="9" * 19), "with a machine that is no number"),
         (line(3, 9), "with a wrong type"),
         (line(3, 300), "with a wrong type"),
         (line(3, SUBMIT, scheduling_class=4), "with a wrong class"),
@@ -44,6 +49,29 @@ def test_a_line_that_is_no_event_is_counted(tmp_path: Path, dirty: str, why: str
     (dropped,) = log.dropped.values()
     assert (dropped.counts, dropped.first_lines) == ({why: 1}, {why: 4})
     assert log.lines == len(GOOD) + 1
+
+
+WHOLE = ("3", "-3", "+3", " 3", "3\t", "0x3", "0X3 ", "-0x3", "0x", "0" * 30 + "3", "3.0", "3e0", "12" + "0" * 17, " ",
+         "9" * 19, "-", "\v3", "3x", "\xff")  # fmt: skip
+REAL = ("", "nan", "-NaN", "inf", "1e400", "1e-400", " 0.5", "0.5\t", "+0.5", ".5", "1.", "1.e-1", ".", ".e1", "1e",
+        "0.1.1", "5E-1", "1e005", "0.5f", "0,5", "infinite", "nano", " ", "-", "\xff")  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "texts"), [("job", WHOLE), ("machine", WHOLE), ("index", WHOLE), ("cpu", REAL)])
+def test_a_damaged_line_changes_nothing_for_its_neighbours(tmp_path: Path, name: str, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        fields: Any = {name: text}
+        lines = [GOOD[0], line(2, SCHEDULE, **fields)]
+        path, other = tmp_path / "alone.csv.gz", tmp_path / "beside.csv.gz"
+        logs = (written(path, lines), written(other, [*lines, "soon" + GOOD[2]]))
+        (alone,), (beside,) = (list(Log([log]).batches()) for log in logs)
+        columns: Any = zip(alone, beside, strict=True)
+        assert all(np.array_equal(one, two, equal_nan=True) for one, two in columns), text
+
+
+def test_a_long_line_counts_beside_a_damaged_one(tmp_path: Path) -> None:
+    lines = [GOOD[0], GOOD[1].replace("user", "u" * 9_000_000), "soon" + GOOD[2]]
+    assert state_of(written(tmp_path / "log.csv", lines, packed=False))[0].totals.events.sum() == 2
 
 
 @pytest.mark.parametrize("packed", [True, False])
