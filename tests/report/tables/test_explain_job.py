@@ -7,7 +7,7 @@ import pytest
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US, show_time
 from fawkes.core.jobs.deadlines import waits_now
-from fawkes.core.values.events import CancelAsked, PolicyText, Progress
+from fawkes.core.values.events import CancelAsked, ClockSeen, PolicyText, Progress
 from fawkes.core.values.model import JobId
 from fawkes.policy.admission import compile_admission
 from fawkes.report import history
@@ -108,12 +108,21 @@ def test_a_policy_that_gives_no_numbers_is_named() -> None:
     assert "no usable answer for a (ZeroDivisionError" in newest(desk, "a-2", broken)[-1]
 
 
-@pytest.mark.parametrize(("after_s", "ends"), [(40, "the job met it 1m00s early"), (130, "the job missed it by 30s")])
-def test_how_a_deadline_ended(after_s: float, ends: str) -> None:
-    desk = desk_with("baseline")
+@pytest.mark.parametrize(
+    ("after_s", "jump_s", "ends"),
+    [
+        (40, 0, "the job met it 1m00s early"),
+        (130, 0, "the job missed it by 30s"),
+        (7200, 7200, "when the job ended, and so whether it met it, is not known"),
+    ],
+)
+def test_how_a_deadline_ended(after_s: float, jump_s: int, ends: str) -> None:
+    desk = desk_with("baseline", clock_jump_us=60 * SECOND_US)
     submit(desk, 0)
     runs(desk, "a-0")
     desk.now_s += after_s
+    if jump_s:
+        desk.tell(ClockSeen(at_us=desk.now_us, by_us=jump_s * SECOND_US, moved_us=jump_s * SECOND_US))
     succeeds(desk, "a-0")
     assert texts(desk, "a-0")[1].endswith(ends)
 
