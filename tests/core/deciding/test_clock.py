@@ -14,7 +14,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.clock import uncounted
 from fawkes.core.values.decision import PutJob
-from fawkes.core.values.events import ClockSeen, Condition
+from fawkes.core.values.events import ClockSeen, Condition, HoldAsked
 from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
 from tests.support.desk import Desk
@@ -303,3 +303,21 @@ def test_a_job_without_a_duration_by_one_clock_has_neither_met_its_deadline_nor_
     ended = next(change.state for change in clocked.last.changes if isinstance(change, PutJob))
     assert (ended.life, ended.met, ended.slowdown, ended.run_us) == (JobLife.SUCCEEDED, None, None, None)
     assert JobId("a-0") not in clocked.state.handed_us
+
+
+@pytest.mark.parametrize("subject", ["node03", "a"])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_hold_ends_by_no_jump_of_the_clock(subject: str, restarts: bool) -> None:
+    clocked = desk()
+    until_us = clocked.now_us + 7200 * SECOND_US
+    clocked.tell(HoldAsked(at_us=clocked.now_us, subject=subject, by="ann", reason="disk", until_us=until_us, ask="q"))
+    if restarts:
+        restart(clocked, TEN_HOURS_S, steady_s=0, stepped_s=TEN_HOURS_S)
+    else:
+        set_clock(clocked, TEN_HOURS_S)
+    until_us += int(TEN_HOURS_S) * SECOND_US
+    hold = clocked.cluster("a").hold if subject == "a" else clocked.node(subject).hold
+    assert hold is not None
+    assert hold.until_us == clocked.state.pending[f"hold:{subject}"].deadline_us == until_us
+    assert "hold-ended" not in clocked.wait(7190)
+    assert "hold-ended" in clocked.wait(20)
