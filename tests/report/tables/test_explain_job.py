@@ -11,6 +11,7 @@ from fawkes.core.values.events import CancelAsked, ClockSeen, PolicyText, Progre
 from fawkes.core.values.model import JobId
 from fawkes.policy.admission import compile_admission
 from fawkes.report import history
+from fawkes.report.tables.board import board
 from fawkes.report.tables.explain_job import explain_job, left_us
 from fawkes.report.tables.rows import job_row, pool_row
 from tests.core.jobs.test_deadlines import desk_with, job, read, runs, submit, succeeds, taught, to_deadline
@@ -179,6 +180,24 @@ def test_the_time_that_is_left_counts_on_after_the_deadline() -> None:
     state = job(desk, "a-0")
     assert left_us(state, state.submitted_us + 30 * SECOND_US) == 70 * SECOND_US
     assert left_us(state, state.submitted_us + 130 * SECOND_US) == -30 * SECOND_US
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "simulated", "left_s"), [(-3600, False, 60), (0, False, 60), (30, False, 30), (30, True, 60)]
+)
+def test_the_time_that_is_left_is_by_the_time_of_the_ledger(
+    monkeypatch: pytest.MonkeyPatch, wall_s: int, simulated: bool, left_s: int
+) -> None:
+    """It is ahead of the machine's clock after that was set back."""
+    desk = desk_with("baseline")
+    desk.now_s += 7200
+    submit(desk, 0)
+    desk.now_s += 39
+    read(desk)
+    monkeypatch.setattr(history, "simulated", lambda _: simulated)
+    monkeypatch.setattr(history.time, "time_ns", lambda: (desk.now_us + wall_s * SECOND_US) * 1000)
+    (row,) = board(desk.store, "jobs")
+    assert row["left_s"] == left_s
 
 
 def test_a_job_whose_masters_do_not_answer_says_so_while_it_runs() -> None:
