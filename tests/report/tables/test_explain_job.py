@@ -195,7 +195,7 @@ def test_the_time_that_is_left_is_by_the_time_of_the_ledger(
     desk.now_s += 39
     read(desk)
     monkeypatch.setattr(history, "simulated", lambda _: simulated)
-    monkeypatch.setattr(history.time, "time_ns", lambda: (desk.now_us + wall_s * SECOND_US) * 1000)
+    monkeypatch.setattr("fawkes.report.history.time.time_ns", lambda: (desk.now_us + wall_s * SECOND_US) * 1000)
     (row,) = board(desk.store, "jobs")
     assert row["left_s"] == left_s
 
