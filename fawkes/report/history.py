@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
@@ -111,6 +112,11 @@ def last_us(store: Reader) -> int:
     """The time of the last step; 0 in an empty store."""
     entry = store.entry(store.last_seq())
     return 0 if entry is None else entry.event.at_us
+
+
+def now_us(store: Reader) -> int:
+    """The time now by the store's own time, which may be ahead of the machine's clock; a simulated run has ended."""
+    return last_us(store) if simulated(store) else max(last_us(store), time.time_ns() // 1000)
 
 
 def node_changes(store: Reader, node: str | None = None) -> Iterator[NodeChange]:

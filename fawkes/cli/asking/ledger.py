@@ -95,8 +95,9 @@ def silence(site: Site, held: Holder, as_of_us: int) -> str:
     if not what:
         return ""
     alive = f", last sign of life {clock(show_time(held.alive_us))}" if held.alive_us else ""
-    ago = show_duration(max(0, now_us - as_of_us) // SECOND_US * SECOND_US)
-    return f"{what} ({process}{alive}). What follows is as of {clock(show_time(as_of_us))}, {ago} ago"
+    # Where our time is ahead of the machine's clock nobody knows how long ago that was.
+    ago = f", {show_duration((now_us - as_of_us) // SECOND_US * SECOND_US)} ago" if now_us >= as_of_us else ""
+    return f"{what} ({process}{alive}). What follows is as of {clock(show_time(as_of_us))}{ago}"
 
 
 @contextmanager

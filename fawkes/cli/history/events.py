@@ -38,7 +38,7 @@ _SIMULATED = re.compile(r"\+(\d{2,6}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
 class TimeText(click.ParamType[int]):
-    """A time such as ``2026-05-04T12:00``, or how long ago, such as ``10m``; the command gets microseconds.
+    """A time such as ``2026-05-04T12:00``, or how long ago, such as ``10m``: `time_in` tells it in a ledger.
 
     ``+00:05:20`` is a time of a simulated run, from its start.
     """
@@ -46,7 +46,7 @@ class TimeText(click.ParamType[int]):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds since the epoch; a usage error tells the right forms."""
+        """Microseconds since the epoch, below zero: before now; a usage error tells the right forms."""
         if isinstance(value, int):
             return value
         simulated = _SIMULATED.fullmatch(value)
@@ -54,7 +54,7 @@ class TimeText(click.ParamType[int]):
             hours, minutes, seconds = simulated.groups()
             return round((int(hours) * 3600 + int(minutes) * 60 + float(seconds or 0)) * SECOND_US)
         try:
-            return time.time_ns() // 1000 - duration_us(value)
+            return -duration_us(value)
         except ValueError:
             pass
         try:
@@ -62,6 +62,13 @@ class TimeText(click.ParamType[int]):
         except ValueError:
             self.fail(f"{value!r} is neither how long ago (10m, 2h) nor a time (2026-05-04T12:00, UTC)", param, ctx)
         return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_US)
+
+
+def time_in(ledger: LedgerReader, said_us: int | None) -> int | None:
+    """The time that a `TimeText` says, by the ledger's own time; None where nothing was said."""
+    from fawkes.report.history import now_us
+
+    return said_us if said_us is None or said_us >= 0 else max(0, now_us(ledger) + said_us)
 
 
 class EventKind(click.ParamType[str]):
@@ -110,7 +117,7 @@ def events(
         if verify:
             _verify(ledger, output)
             return
-        wanted = _Wanted(0 if since_us is None else ledger.seq_at(since_us), kinds, everything)
+        wanted = _Wanted(ledger.seq_at(time_in(ledger, since_us) or 0), kinds, everything)
         if limit is None:
             limit = DEFAULT if since_us is None else ALL
         if follow:

@@ -12,7 +12,7 @@ from fawkes.base.errors import ExitStatus
 from fawkes.base.units import counted
 from fawkes.cli.asking.client import Client, NoControllerError, SilentError
 from fawkes.cli.asking.ledger import ledger_of
-from fawkes.cli.history.events import TimeText
+from fawkes.cli.history.events import TimeText, time_in
 from fawkes.cli.show.show import JSON, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -65,7 +65,7 @@ def record(
     if model is not None:
         read_model(model)
     with ledger_of(site) as ledger:
-        recorded = recorded_span(ledger, span_of(ledger, since_us, until_us))
+        recorded = recorded_span(ledger, span_of(ledger, time_in(ledger, since_us), time_in(ledger, until_us)))
         live_jobs = () if simulated(ledger) else recorded.jobs
         ran = [job for job in live_jobs if job.life is JobLife.SUCCEEDED]
         with progress("record", len(ran) + PARTS_OF_A_RECORD) as step:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fawkes.base.values import replace
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.decision import Change, PutClosing, PutCluster, PutJob, PutLearned, PutNode, PutPause, PutWake
-from fawkes.core.values.model import ClusterId, NodeLife
+from fawkes.core.values.model import ClusterId, JobId, NodeLife
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Interval:
 class Picture:
     """The changes that lead to a state from nothing, and what no change says.
 
-    ``versions`` are the last versions of MR-clusters that are gone, ``stages`` how long the stages of a move take;
-    pictures of earlier versions of Fawkes lack them.
+    ``versions`` are the last versions of MR-clusters that are gone, ``stages`` how long the stages of a move take,
+    ``handed_us`` is when jobs were handed to YARN; pictures of earlier versions of Fawkes lack them.
     """
 
     at_us: int
@@ -37,6 +37,7 @@ class Picture:
     shrunk_us: int
     versions: Mapping[ClusterId, int] = field(default_factory=dict)
     stages: Mapping[NodeLife, int] = field(default_factory=dict)
+    handed_us: Mapping[JobId, int] = field(default_factory=dict)
 
 
 def picture(state: State) -> Picture:
@@ -68,6 +69,7 @@ def picture(state: State) -> Picture:
         shrunk_us=state.shrunk_us,
         versions=dict(state.versions()),
         stages=dict(state.stages()),
+        handed_us=dict(state.handed_us),
     )
 
 
@@ -82,5 +84,6 @@ def restored(seen: Picture) -> State:
         versions=seen.versions,
         moved_us=(seen.grown_us, seen.shrunk_us),
         stages=seen.stages,
+        handed_us=seen.handed_us,
     )
     return state

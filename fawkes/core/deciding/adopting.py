@@ -227,15 +227,15 @@ def _leaves(draft: Draft, node: NodeId, member: Member) -> None:
 
 def _job(draft: Draft, job: FoundJob, order: int) -> None:
     """One that has succeeded is history, but its id stays taken. All others are watched as after a restart: a client
-    that ended badly may have lost sight of an application that runs.
+    that ended badly may have lost sight of an application that runs. When any of them began or ended is not known.
     """
     unknown = JobSpec(id=JobId(job.job), cluster=ClusterId(job.cluster))
     spec = unknown if job.kept is None else job.kept.spec
-    state = JobState(spec=spec, submitted_us=draft.at_us, started_us=draft.at_us, order=order, attempt=job.attempt)
+    state = JobState(spec=spec, submitted_us=draft.at_us, order=order, attempt=job.attempt)
     if job.kept is None:
-        draft.put_job(replace(state, life=JobLife.FAILED, finished_us=draft.at_us, stop=Reason("job-not-declared")))
+        draft.put_job(replace(state, life=JobLife.FAILED, stop=Reason("job-not-declared")))
     elif job.launcher is Launcher.FINISHED and job.exit == 0:
-        draft.put_job(replace(state, life=JobLife.SUCCEEDED, finished_us=draft.at_us))
+        draft.put_job(replace(state, life=JobLife.SUCCEEDED))
     else:
         draft.put_job(replace(state, life=JobLife.RUNNING))
         effect = StartJob(spec.id, spec.cluster, job.attempt, spec)

@@ -23,6 +23,7 @@ def clock_seen(draft: Draft, event: ClockSeen) -> None:
         draft.say("clock-jumped", by_us=abs(event.by_us), ahead=event.by_us > 0, uncounted_us=moved_us)
         _put_off(draft, event.by_us, moved_us)
         _jobs_later(draft, moved_us)
+        _holds_later(draft, moved_us)
 
 
 def after_stop(draft: Draft, event: Started) -> None:
@@ -35,6 +36,7 @@ def after_stop(draft: Draft, event: Started) -> None:
         by_us = event.stepped_us
         draft.say("clock-jumped", by_us=abs(by_us), ahead=by_us > 0, uncounted_us=uncounted_us)
         _put_off(draft, by_us, uncounted_us)
+        _holds_later(draft, min(uncounted_us, max(0, by_us)))
     elif uncounted_us:
         draft.say("away", away_us=passed_us, counted_us=passed_us - uncounted_us)
         _put_off(draft, 0, uncounted_us)
@@ -81,8 +83,23 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
 
 
 def _durations(draft: Draft) -> list[PutPending]:
-    """Everything that is pending for a while; a hold ends at a time of day that somebody named."""
+    """Everything that is pending for a while."""
     return [pending for pending in draft.view.pending.values() if split(pending.key)[0] is not Key.HOLD]
+
+
+def _holds_later(draft: Draft, by_us: int) -> None:
+    """Holds end at a time that somebody named, also while no controller runs: only a jump of the clock moves them."""
+    if not by_us:
+        return
+    for pending in draft.view.pending.values():
+        if split(pending.key)[0] is Key.HOLD:
+            draft.put_off(pending, by_us)
+    for cluster in draft.clusters():
+        if cluster.hold is not None and cluster.hold.until_us:
+            draft.put_cluster(replace(cluster, hold=replace(cluster.hold, until_us=cluster.hold.until_us + by_us)))
+    for node in map(draft.node, draft.view.nodes):
+        if node.hold is not None and node.hold.until_us:
+            draft.put_node(replace(node, hold=replace(node.hold, until_us=node.hold.until_us + by_us)))
 
 
 def _jobs_later(draft: Draft, by_us: int) -> None:

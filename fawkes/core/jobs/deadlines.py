@@ -163,7 +163,8 @@ def forget(draft: Draft) -> None:
 def ended(draft: Draft, job: JobState) -> None:
     """A job that was let in has ended: the policy learns from it, at once or when its work was counted.
 
-    Only from jobs with a deadline whose number of tasks is known, and that succeeded or were killed for their deadline.
+    Only from jobs with a deadline whose number of tasks is known, and that succeeded at a known time or were killed for
+    their deadline.
     """
     spec = job.spec
     if draft.admission is None or not job.granted or spec.deadline_us is None or spec.tasks_estimated:
@@ -179,7 +180,7 @@ def ended(draft: Draft, job: JobState) -> None:
     }
     if job.life is JobLife.KILLED:
         _learn(draft, draft.admission, job.cluster, facts, None)
-    elif job.life is JobLife.SUCCEEDED:
+    elif job.life is JobLife.SUCCEEDED and job.met is not None:
         effect = CountWork(job.id, job.cluster, job.attempt, job.application, facts)
         draft.act(effect, within_us=draft.settings.start_job_us, version=job.attempt)
 

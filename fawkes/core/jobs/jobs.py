@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fawkes.base.values import replace
-from fawkes.core.jobs import attempts, deadlines, leftovers, service
+from fawkes.core.jobs import attempts, deadlines, leftovers, service, times
 from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.effects import AwaitRoom, CancelJob, StartJob
@@ -308,8 +308,8 @@ def observed(draft: Draft, event: JobObserved) -> None:
     if job is None or job.attempt != event.attempt or job.life is JobLife.QUEUED:
         draft.say("late-answer", job=event.job, attempt=event.attempt, progress=event.progress)
         return
-    times = (event.application, event.started_us, event.finished_us, event.log)
-    judged(draft, job, attempts.AttemptVerdict(event.progress, event.error, *times))
+    said = (event.application, event.started_us, event.finished_us, event.log)
+    judged(draft, job, attempts.AttemptVerdict(event.progress, event.error, *said))
 
 
 def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
@@ -348,13 +348,8 @@ def _settle(draft: Draft, job: JobState) -> None:
         draft.settle(key.of(job.id))
 
 
-def _seen_us(said_us: int | None, after_us: int, at_us: int) -> int:
-    """YARN's own time of something, within what is possible: its clock may differ from ours."""
-    return max(after_us, min(at_us if said_us is None else said_us, at_us))
-
-
 def _runs(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
-    started_us = _seen_us(verdict.started_us, job.submitted_us, draft.at_us)
+    started_us = times.began_us(draft, job, verdict.started_us)
     job = replace(job, life=JobLife.RUNNING, started_us=started_us, application=verdict.application, seen=None)
     if job.waits is not None and job.waits.code == "job-not-begun":
         job = replace(job, waits=None)
@@ -380,10 +375,7 @@ def _end(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
         life = _STOPPED.get(job.why if job.stop is None else job.stop.code, life)
     good = life is JobLife.SUCCEEDED
     why, stop = "" if good or job.stop else job.why or verdict.error, None if good else job.stop
-    said_us = job.started_us if verdict.started_us is None else verdict.started_us
-    started_us = _seen_us(said_us, job.submitted_us, draft.at_us)
-    finished_us = _seen_us(verdict.finished_us, started_us, draft.at_us)
-    job = replace(job, life=life, started_us=started_us, finished_us=finished_us, why=why, stop=stop, waits=None)
+    job = replace(times.ended(draft, job, verdict), life=life, why=why, stop=stop, waits=None)
     draft.put_job(job)
     code = {
         JobLife.SUCCEEDED: "job-succeeded",

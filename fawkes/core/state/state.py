@@ -34,6 +34,7 @@ from fawkes.core.values.model import (
     ClusterLife,
     ClusterState,
     JobId,
+    JobLife,
     JobState,
     NodeId,
     NodeLife,
@@ -107,6 +108,8 @@ class State:
         self.clusters: dict[ClusterId, ClusterState] = {}
         #: those that have not ended
         self.jobs: dict[JobId, JobState] = {}
+        #: when the latest attempt of each was handed to YARN, for those of which it was
+        self.handed_us: dict[JobId, int] = {}
         self.pending: dict[str, decision.PutPending] = {}
         self.counts = Counts()
         #: the nodes that can be handed out
@@ -309,8 +312,16 @@ class State:
         self._job_ids.setdefault(new.cluster, set()).add(new.id.lower())
         if new.life in ENDED_JOBS:
             self.jobs.pop(new.id, None)
-        else:
-            self.jobs[new.id] = new
+            self.handed_us.pop(new.id, None)
+            return
+        old = self.jobs.get(new.id)
+        self.jobs[new.id] = new
+        begins = old is None or (old.life, old.attempt) != (new.life, new.attempt)
+        if new.life is JobLife.STARTING and begins:
+            self.handed_us[new.id] = self.now_us
+        elif old is not None and new.id in self.handed_us:
+            # The times of a job move together (`core.deciding.clock`).
+            self.handed_us[new.id] += new.submitted_us - old.submitted_us
 
     def put_pending(self, new: decision.PutPending) -> None:
         """Note a deadline; the heap forgets older ones of the key when they come up, or when they are too many."""
@@ -392,6 +403,7 @@ class State:
         versions: Mapping[ClusterId, int],
         moved_us: tuple[int, int],
         stages: Mapping[NodeLife, int],
+        handed_us: Mapping[JobId, int],
     ) -> None:
         """Put back what no change says (`core.picture`)."""
         self.queue = dict.fromkeys(queue)
@@ -399,6 +411,7 @@ class State:
         self._versions = dict(versions)
         self.grown_us, self.shrunk_us = moved_us
         self._took_us = dict(stages)
+        self.handed_us = dict(handed_us)
         for cluster, (since_us, at_us, area) in intervals.items():
             holding = self._holding(cluster)
             holding.since_us, holding.at_us, holding.area = since_us, at_us, area

@@ -492,14 +492,14 @@ class JobState:
 
     @property
     def met(self) -> bool | None:
-        """True if it succeeded by its deadline, to the microsecond; None while it runs and for one without."""
+        """True if it succeeded by its deadline, to the microsecond; None without one, and if its end is not known."""
         if self.due_us is None or self.finished_us is None:
             return None
         return self.life is JobLife.SUCCEEDED and self.finished_us <= self.due_us
 
     @property
     def slowdown(self) -> float | None:
-        """Response over reference time (facts, section 7); None without a reference, or for a job that failed."""
+        """Response over reference time (facts, section 7); None where one is not known, and for a job that failed."""
         if self.life is not JobLife.SUCCEEDED or self.finished_us is None or not self.spec.reference_us:
             return None
         return (self.finished_us - self.submitted_us) / self.spec.reference_us

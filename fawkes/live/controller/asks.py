@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
@@ -29,6 +30,7 @@ from fawkes.core.values.model import (
     NodeId,
     Promise,
 )
+from fawkes.live.base.timers import STEP_US
 from fawkes.live.controller.access import rank_to_act, rank_to_see
 
 Kind = TypeVar("Kind", bound=Strict)
@@ -105,9 +107,16 @@ class Body:
     values: Mapping[str, Any]
 
     def event(self, at_us: int, by: str, ask: str) -> Event:
-        """The event of somebody (``by``) asking this; the reply goes to ``ask``."""
+        """The event of somebody (``by``) asking this; the reply goes to ``ask``.
+
+        People name the end of a hold by the machine's clock: our time may be ahead of it, after it was set back.
+        """
         kind: Any = ASKS[self.verb]
-        event: Event = kind(at_us=at_us, by=by, ask=ask, **self.values)
+        ahead_us = at_us - time.time_ns() // 1000
+        values = dict(self.values)
+        if values.get("until_us") and ahead_us > STEP_US:
+            values["until_us"] += ahead_us
+        event: Event = kind(at_us=at_us, by=by, ask=ask, **values)
         return event
 
 

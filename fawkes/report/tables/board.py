@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from fawkes.store.base import Reader
 
 def _job_rows(store: Reader) -> list[Row]:
     """Each job with the time that is left to its deadline, as of now or of the end of a simulated run."""
-    now_us = history.last_us(store) if history.simulated(store) else time.time_ns() // 1000
+    now_us = history.now_us(store)
     return [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(store)]
 
 

@@ -144,10 +144,12 @@ def _masters_away(store: Reader, state: JobState) -> list[str]:
 def _deadline_in_words(state: JobState) -> str:
     due_us = state.due_us or 0
     text = f"Its deadline is {show_time(due_us)}, {show_duration(due_us - state.submitted_us)} after its submission"
-    if state.finished_us is None or state.life in (JobLife.DROPPED, JobLife.CANCELLED):
+    if state.life not in ENDED_JOBS or state.life in (JobLife.DROPPED, JobLife.CANCELLED):
         return text
     if state.life is not JobLife.SUCCEEDED:
         return f"{text}; the job did not meet it"
+    if state.finished_us is None:
+        return f"{text}; when the job ended, and so whether it met it, is not known"
     away = show_duration(abs(due_us - state.finished_us))
     return f"{text}; the job met it {away} early" if state.met else f"{text}; the job missed it by {away}"
 

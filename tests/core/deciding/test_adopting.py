@@ -13,7 +13,7 @@ from fawkes.core.deciding.invariants import broken, unsound
 from fawkes.core.deciding.pool import decide
 from fawkes.core.state.state import State, evolve
 from fawkes.core.values.adopted import Adopted, FoundCluster, FoundJob, FoundNode, KeptCluster, KeptJob
-from fawkes.core.values.decision import Decision
+from fawkes.core.values.decision import Change, Decision, PutJob
 from fawkes.core.values.effects import Deploy, Goal, Host, Load, Member, Save, StartJob
 from fawkes.core.values.events import Condition, Event, Started
 from fawkes.core.values.model import (
@@ -61,7 +61,8 @@ FOUND = Adopted(by="ann", nodes=NODES, clusters=(FoundCluster(node=N[0], cluster
 def job(
     name: str, attempt: int = 1, launcher: Launcher = Launcher.RUNNING, *, known: bool = True, **facts: int
 ) -> FoundJob:
-    kept = KeptJob(spec=JobSpec(id=JobId(name), cluster=A, retries=1), attempt=attempt) if known else None
+    spec = JobSpec(id=JobId(name), cluster=A, retries=1, reference_us=10**6, deadline_us=10**9)
+    kept = KeptJob(spec=spec, attempt=attempt) if known else None
     return FoundJob(cluster="a", job=name, attempt=attempt, launcher=launcher, kept=kept, **facts)
 
 
@@ -215,9 +216,18 @@ def test_jobs_go_on_exactly_once_and_their_ids_stay_taken() -> None:
     assert "failed" in desk.state.jobs
     desk.attempt("failed", 1, launcher=Launcher.FINISHED, exit=3, applications=())
     assert "retry" in desk.codes()
-    ended = AppSeen(id="application_1", life=AppLife.SUCCEEDED)
+    ended = AppSeen(id="application_1", life=AppLife.SUCCEEDED, started_us=1, finished_us=5)
     desk.attempt("runs", 2, launcher=Launcher.FINISHED, exit=0, applications=(ended,))
     assert "job-succeeded" in desk.codes()
+    last = {change.state.id: change.state for change in changes(desk) if isinstance(change, PutJob)}
+    for name in ("runs", "done", "strange"):
+        state = last[JobId(name)]
+        assert (state.wait_us, state.run_us, state.slowdown, state.met) == (None, None, None, None), "nobody knows"
+
+
+def changes(desk: Desk) -> list[Change]:
+    """All changes since the adoption."""
+    return [change for entry in desk.store.entries() for change in entry.decision.changes]
 
 
 def test_an_undrained_node_serves_again_and_a_node_that_was_leaving_leaves() -> None:

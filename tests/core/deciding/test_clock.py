@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.deciding.clock import uncounted
-from fawkes.core.values.events import ClockSeen, Condition
-from fawkes.core.values.model import ClusterId, ClusterLife, NodeLife
+from fawkes.core.values.decision import PutJob
+from fawkes.core.values.events import ClockSeen, Condition, HoldAsked
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
+from fawkes.core.values.sight import AppLife, AppSeen, Launcher
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 
@@ -212,3 +214,110 @@ def test_a_run_with_jumps_decides_as_the_same_run_without(acts: list[str], jumps
         ACTS[act](jumping)
         assert ages(jumping) == ages(plain)
     assert [code for code in reasons(jumping) if code != "clock-jumped"] == reasons(plain)
+
+
+def with_jobs(*, jumps: tuple[float, ...] = (), **facts: Any) -> Desk:
+    """MR-cluster a, and job a-0 that is handed over two hours after these jumps."""
+    clocked = Desk.running("a", count=4, period_us=10**12, clock_jump_us=60 * SECOND_US, away_us=600 * SECOND_US)
+    for by_s in jumps:
+        set_clock(clocked, by_s)
+        clocked.now_s += 5
+    clocked.now_s += 2 * HOUR_S
+    clocked.submit("a", 0, **facts)
+    return clocked
+
+
+def app(clocked: Desk, name: str, began_s: float, ended_s: float | None = None) -> JobState:
+    """The application of a job, with YARN's times; the job after that."""
+    state = {"launcher": Launcher.RUNNING} if ended_s is None else {"launcher": Launcher.FINISHED, "exit": 0}
+    ended_us = None if ended_s is None else round(ended_s * SECOND_US)
+    life = AppLife.LIVE if ended_s is None else AppLife.SUCCEEDED
+    seen = AppSeen(id=f"app-{name}", life=life, started_us=round(began_s * SECOND_US), finished_us=ended_us)
+    clocked.attempt(name, applications=(seen,), **state)
+    return next(change.state for change in clocked.last.changes if isinstance(change, PutJob))
+
+
+@pytest.mark.parametrize(("jumps", "behind_s"), [((HOUR_S, -HOUR_S), HOUR_S), ((), HOUR_S), ((), 1800), ((), -HOUR_S)])
+def test_a_time_limit_counts_from_the_start_of_the_attempt(jumps: tuple[float, ...], behind_s: float) -> None:
+    clocked = with_jobs(jumps=jumps)
+    app(clocked, "a-0", clocked.now_s)
+    clocked.submit("a", 1, time_limit_us=1800 * SECOND_US)
+    clocked.now_s += 2400
+    clocked.sample(a={"tasks_waiting": 0, "jobs_running": 1})
+    assert clocked.starts() == [("a-1", 1)]
+    assert restored(picture(clocked.state)).handed_us == clocked.state.handed_us
+    clocked.now_s += 5
+    app(clocked, "a-1", clocked.now_s - 3 - behind_s)
+    limit_us = clocked.state.pending["limit:a-1"].deadline_us - clocked.now_us
+    assert 1790 * SECOND_US <= limit_us <= 1800 * SECOND_US
+
+
+def test_a_job_is_told_as_long_as_it_ran_while_the_controllers_machine_was_suspended() -> None:
+    clocked = with_jobs(reference_us=3600 * SECOND_US, deadline_us=7200 * SECOND_US)
+    began_s = clocked.now_s
+    app(clocked, "a-0", began_s)
+    clocked.now_s += 60
+    set_clock(clocked, 8 * HOUR_S)
+    ended = app(clocked, "a-0", began_s, began_s + 7 * HOUR_S)
+    assert (ended.wait_us, ended.run_us, ended.slowdown, ended.met) == (0, 7 * 3600 * SECOND_US, 7.0, False)
+    assert ended.finished_us == clocked.now_us
+
+
+@pytest.mark.parametrize("jumps", [(HOUR_S, -HOUR_S), (-HOUR_S,), ()])
+@pytest.mark.parametrize("behind_s", [-HOUR_S, 0.0, HOUR_S])
+@pytest.mark.parametrize("seen", [True, False])
+def test_the_times_of_a_job_are_those_that_yarn_measured(jumps: tuple[float, ...], behind_s: float, seen: bool) -> None:
+    clocked = with_jobs(jumps=jumps, deadline_us=600 * SECOND_US, reference_us=1000 * SECOND_US)
+    began_s = clocked.now_s - behind_s
+    if seen:
+        app(clocked, "a-0", began_s)
+    clocked.now_s += 3000
+    ended = app(clocked, "a-0", began_s, began_s + 3000)
+    assert (ended.wait_us, ended.run_us, ended.slowdown, ended.met) == (0, 3000 * SECOND_US, 3.0, False)
+
+
+def test_a_short_job_that_is_seen_late_by_another_clock_is_not_shorter() -> None:
+    clocked = with_jobs()
+    began_s = clocked.now_s - HOUR_S
+    clocked.now_s += 8
+    app(clocked, "a-0", began_s)
+    clocked.now_s += 4
+    ended = app(clocked, "a-0", began_s, began_s + 10)
+    assert ended.run_us == 10 * SECOND_US
+
+
+@pytest.mark.parametrize("ran_s", [-100, 5000])
+def test_a_clock_of_yarn_that_was_set_while_a_job_ran_is_not_believed(ran_s: float) -> None:
+    clocked = with_jobs()
+    app(clocked, "a-0", clocked.now_s)
+    clocked.now_s += 300
+    ended = app(clocked, "a-0", clocked.now_s - 300, clocked.now_s - 300 + ran_s)
+    assert ended.run_us == 300 * SECOND_US
+
+
+def test_a_job_without_a_duration_by_one_clock_has_neither_met_its_deadline_nor_a_slowdown() -> None:
+    clocked = with_jobs(deadline_us=600 * SECOND_US, reference_us=1000 * SECOND_US)
+    app(clocked, "a-0", clocked.now_s)
+    set_clock(clocked, 8 * HOUR_S)
+    clocked.attempt("a-0", launcher=Launcher.FINISHED, exit=0, applications=())
+    ended = next(change.state for change in clocked.last.changes if isinstance(change, PutJob))
+    assert (ended.life, ended.met, ended.slowdown, ended.run_us) == (JobLife.SUCCEEDED, None, None, None)
+    assert JobId("a-0") not in clocked.state.handed_us
+
+
+@pytest.mark.parametrize("subject", ["node03", "a"])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_hold_ends_by_no_jump_of_the_clock(subject: str, restarts: bool) -> None:
+    clocked = desk()
+    until_us = clocked.now_us + 7200 * SECOND_US
+    clocked.tell(HoldAsked(at_us=clocked.now_us, subject=subject, by="ann", reason="disk", until_us=until_us, ask="q"))
+    if restarts:
+        restart(clocked, TEN_HOURS_S, steady_s=0, stepped_s=TEN_HOURS_S)
+    else:
+        set_clock(clocked, TEN_HOURS_S)
+    until_us += int(TEN_HOURS_S) * SECOND_US
+    hold = clocked.cluster("a").hold if subject == "a" else clocked.node(subject).hold
+    assert hold is not None
+    assert hold.until_us == clocked.state.pending[f"hold:{subject}"].deadline_us == until_us
+    assert "hold-ended" not in clocked.wait(7190)
+    assert "hold-ended" in clocked.wait(20)

@@ -10,7 +10,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
 from fawkes.core.values.decision import PutJob, PutLearned
 from fawkes.core.values.effects import CancelJob, CountWork, Reply, StartJob
-from fawkes.core.values.events import Done, PolicyText, Progress, Submitted, Woke
+from fawkes.core.values.events import ClockSeen, Done, PolicyText, Progress, Submitted, Woke
 from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings
@@ -329,6 +329,17 @@ def test_an_unknown_number_of_tasks_or_no_deadline_teaches_nothing() -> None:
         desk.now_s += 1
     succeeds(desk, "a-1")
     assert not desk.latest(CountWork)
+
+
+def test_a_job_of_which_nobody_knows_when_it_ended_teaches_nothing() -> None:
+    desk = desk_with("justice", clock_jump_us=60 * SECOND_US)
+    submit(desk, 0)
+    runs(desk, "a-0")
+    desk.now_s += 7200
+    desk.tell(ClockSeen(at_us=desk.now_us, by_us=7200 * SECOND_US, moved_us=7200 * SECOND_US))
+    desk.job("a-0", Progress.SUCCEEDED)
+    assert desk.codes() == ["job-succeeded"]
+    assert desk.latest(CountWork) == []
 
 
 def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learned() -> None:

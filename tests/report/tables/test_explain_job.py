@@ -7,10 +7,11 @@ import pytest
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US, show_time
 from fawkes.core.jobs.deadlines import waits_now
-from fawkes.core.values.events import CancelAsked, PolicyText, Progress
+from fawkes.core.values.events import CancelAsked, ClockSeen, PolicyText, Progress
 from fawkes.core.values.model import JobId
 from fawkes.policy.admission import compile_admission
 from fawkes.report import history
+from fawkes.report.tables.board import board
 from fawkes.report.tables.explain_job import explain_job, left_us
 from fawkes.report.tables.rows import job_row, pool_row
 from tests.core.jobs.test_deadlines import desk_with, job, read, runs, submit, succeeds, taught, to_deadline
@@ -108,12 +109,21 @@ def test_a_policy_that_gives_no_numbers_is_named() -> None:
     assert "no usable answer for a (ZeroDivisionError" in newest(desk, "a-2", broken)[-1]
 
 
-@pytest.mark.parametrize(("after_s", "ends"), [(40, "the job met it 1m00s early"), (130, "the job missed it by 30s")])
-def test_how_a_deadline_ended(after_s: float, ends: str) -> None:
-    desk = desk_with("baseline")
+@pytest.mark.parametrize(
+    ("after_s", "jump_s", "ends"),
+    [
+        (40, 0, "the job met it 1m00s early"),
+        (130, 0, "the job missed it by 30s"),
+        (7200, 7200, "when the job ended, and so whether it met it, is not known"),
+    ],
+)
+def test_how_a_deadline_ended(after_s: float, jump_s: int, ends: str) -> None:
+    desk = desk_with("baseline", clock_jump_us=60 * SECOND_US)
     submit(desk, 0)
     runs(desk, "a-0")
     desk.now_s += after_s
+    if jump_s:
+        desk.tell(ClockSeen(at_us=desk.now_us, by_us=jump_s * SECOND_US, moved_us=jump_s * SECOND_US))
     succeeds(desk, "a-0")
     assert texts(desk, "a-0")[1].endswith(ends)
 
@@ -170,6 +180,24 @@ def test_the_time_that_is_left_counts_on_after_the_deadline() -> None:
     state = job(desk, "a-0")
     assert left_us(state, state.submitted_us + 30 * SECOND_US) == 70 * SECOND_US
     assert left_us(state, state.submitted_us + 130 * SECOND_US) == -30 * SECOND_US
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "simulated", "left_s"), [(-3600, False, 60), (0, False, 60), (30, False, 30), (30, True, 60)]
+)
+def test_the_time_that_is_left_is_by_the_time_of_the_ledger(
+    monkeypatch: pytest.MonkeyPatch, wall_s: int, simulated: bool, left_s: int
+) -> None:
+    """It is ahead of the machine's clock after that was set back."""
+    desk = desk_with("baseline")
+    desk.now_s += 7200
+    submit(desk, 0)
+    desk.now_s += 39
+    read(desk)
+    monkeypatch.setattr(history, "simulated", lambda _: simulated)
+    monkeypatch.setattr("fawkes.report.history.time.time_ns", lambda: (desk.now_us + wall_s * SECOND_US) * 1000)
+    (row,) = board(desk.store, "jobs")
+    assert row["left_s"] == left_s
 
 
 def test_a_job_whose_masters_do_not_answer_says_so_while_it_runs() -> None:
