@@ -273,7 +273,7 @@ class Ledger(LedgerReader):
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why.
 
-        FullError when the disk has no room: then the same step may be tried again.
+        HeldUpError when it cannot be stored now: then the same step may be tried again.
         """
         row = _row_of(self._seq + 1, self._digest, event, decision)
         with self._transaction() as db:
@@ -344,7 +344,7 @@ class Ledger(LedgerReader):
         return self._seq
 
     def put_note(self, key: str, value: str) -> None:
-        """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
+        """Note something beside the steps, durably; an empty value takes the note away. HeldUpError as `append`."""
         with self._transaction() as db:
             if value:
                 db.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
