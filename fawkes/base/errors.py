@@ -9,7 +9,9 @@
     |  |- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
     |  `- NodeAwayError    ... its disk is not mounted: nothing was done there exit 1
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
-    |- FullError           the ledger's disk has no room: free some            exit 1
+    |- HeldUpError         the ledger takes nothing at the moment              exit 1
+    |  |- FullError        ... its disk has no room: free some                exit 1
+    |  `- LockedError      ... another program has it: close that one         exit 1
     |- DeadlineError       it took longer than its deadline                   exit 5
     |- RefusedError        refused for safety: nothing was done               exit 6
     |- ElsewhereError      another controller is in charge                    exit 7
@@ -117,8 +119,25 @@ class PartialError(FawkesError):
         self.failed = dict(failed)
 
 
-class FullError(FawkesError):
+class HeldUpError(FawkesError):
+    """The ledger takes nothing at the moment: nothing was stored, and the same may be tried again.
+
+    ``way_out`` is what the user does about it.
+    """
+
+    way_out = ""
+
+
+class FullError(HeldUpError):
     """The ledger's disk takes no more: nothing was stored. The same may be tried again when there is room."""
+
+    way_out = "Free some space"
+
+
+class LockedError(HeldUpError):
+    """Another program has locked the ledger: nothing was stored. The same may be tried again when it is closed."""
+
+    way_out = "Close the program that has it open, such as an sqlite3 shell"
 
 
 class DeadlineError(FawkesError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fawkes.base.errors import BrokenError, FullError
+from fawkes.base.errors import BrokenError, HeldUpError
 from fawkes.core.deciding.invariants import unsound
 from fawkes.core.deciding.pool import Foreseen, decide, foresee
 from fawkes.core.fairness.weights import Measure
@@ -76,7 +76,7 @@ class Loads:
 class Engine:
     """Owns the state; everything else is handed in.
 
-    ``remember`` is shown the state after each stored step. It raises no FullError: the step would be taken twice.
+    ``remember`` is shown the state after each stored step. It raises no HeldUpError: the step would be taken twice.
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class Engine:
                 return
 
     def offer(self, event: Event) -> bool:
-        """`step`, again and again while the store has no room; False when the world ends before it has.
+        """`step`, again and again while the store takes nothing; False when the world ends before.
 
         Then the step was neither stored nor done.
         """
         while True:
             try:
                 self.step(event)
-            except FullError as error:
+            except HeldUpError as error:
                 if not self._world.wait_for_room(error):
                     return False
             else:
@@ -142,8 +142,8 @@ class Engine:
     def step(self, event: Event) -> Decision:
         """One turn: decide, check, store, evolve, start the effects. The decision.
 
-        BrokenError when the decision would break an invariant, FullError when the store has no room: nothing was stored
-        and nothing was done.
+        BrokenError when the decision would break an invariant, HeldUpError when the store takes nothing now: then
+        nothing was stored and nothing was done.
         """
         decision = self.rehearse(event)
         seq = self._store.append(event, decision)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from fawkes.base.errors import FullError
+from fawkes.base.errors import HeldUpError
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Effect
 from fawkes.core.values.events import Event
@@ -26,7 +26,7 @@ class World(Protocol):
     def start(self, effects: Iterable[Effect]) -> None:
         """Take these goals over; they were stored before."""
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         """Called while a step cannot be stored: returns when it is time to try again; False when the run is over.
 
         Until `next_event` is called again the step is not stored. What happens meanwhile must not pile up without
@@ -52,7 +52,7 @@ class Store(Protocol):
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number. Returns only when it would survive a crash.
 
-        FullError when there is no room: nothing was stored, and the same step may be offered again.
+        HeldUpError when it takes nothing now: nothing was stored, and the same step may be offered again.
         """
 
     def entries(self, after: int = 0) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fawkes.base.errors import FullError
+from fawkes.base.errors import HeldUpError
 from fawkes.core.values.effects import (
     ArmStandby,
     AwaitRoom,
@@ -130,7 +130,7 @@ class SimWorld:
         if loss.back_us is not None and loss.masters_of is None:
             self._heap.push(loss.back_us, COMPLETION, steps.PowerReturns(loss.node))
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         """A simulated disk has room when it is asked again; no simulated time passes."""
         return True
 

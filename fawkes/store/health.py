@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from stat import S_ISREG
 
-from fawkes.base.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, FawkesError, FullError, LockedError, RefusedError, UserError
 from fawkes.store.schema import APPLICATION_ID, BLOCKS_SINCE, FORMAT, OPENED, file_format
 from fawkes.store.steps import RESTORE, START, Steps, damaged
 
@@ -37,10 +37,10 @@ def translated(error: sqlite3.Error, path: Path) -> FawkesError:
             if name == "SQLITE_FULL"
             else f"the disk accepts no more data ({name}: check its quota and limits)"
         )
-        return FullError(what, where=str(path), hint=f"{_NOT_STORED} Free some space")
+        return FullError(what, where=str(path), hint=f"{_NOT_STORED} {FullError.way_out}")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        hint = "Close the program that has it open, such as an sqlite3 shell, and try again"
-        return FawkesError("another program has locked the ledger", where=str(path), hint=hint)
+        hint = f"{LockedError.way_out}, and try again"
+        return LockedError("another program has locked the ledger", where=str(path), hint=hint)
     if name in ("SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
         hint = "Start `fawkes run` once: it removes the incomplete step"
         return UserError("the controller was killed while it wrote", where=str(path), hint=hint)

@@ -10,13 +10,14 @@ from pathlib import Path
 _MACHINE_ID = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def place_of(ledger: Path) -> str:
+def place_of(ledger: Path, folder: Path | None = None) -> str:
     """The place of a ledger: the machine's id, the inode of its folder, its own inode, and the host's name.
 
-    ``same_place`` compares two. Without an id of the machine the inodes alone count.
+    ``same_place`` compares two. Without an id of the machine the inodes alone count. ``folder`` is the one into which
+    the ledger is about to be renamed.
     """
     machine = next((text for file in _MACHINE_ID if (text := _text(file))), "-")
-    return f"{machine} {os.stat(ledger.parent).st_ino} {os.stat(ledger).st_ino} {socket.gethostname()}"
+    return f"{machine} {os.stat(folder or ledger.parent).st_ino} {os.stat(ledger).st_ino} {socket.gethostname()}"
 
 
 def same_place(mine: str, other: str) -> bool:

@@ -77,13 +77,15 @@ def private(path: str, flags: int) -> int:
 
 
 def write_private(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Put a file in its place whole or not at all; ``sync``: no crash of the machine takes it back. OSError."""
+    """Put a file in its place whole or not at all, also if the machine crashes; ``sync``: that does not take it back.
+
+    OSError.
+    """
     new = path.with_name(f".{path.name}{PART}")
     with open(new, "wb", opener=private) as file:
         file.write(data)
         file.flush()
-        if sync:
-            os.fsync(file.fileno())
+        os.fsync(file.fileno())
     new.rename(path)
     if sync:
         sync_folder(path.parent)

@@ -72,10 +72,14 @@ class QuotaRecord:
         """Store a period that began with the state ``room``; FawkesError, and then the next one begins a stretch."""
         try:
             self._append(self._open(), room, look, period)
-        except sqlite3.Error as error:
-            self._before = None
-            with suppress(sqlite3.Error):
-                self._open().execute("ROLLBACK")
+        except (sqlite3.Error, OSError) as error:
+            # The goals of a step that was not stored are stored with the next one.
+            self._before, self._goals = None, set()
+            if self._kept is not None:
+                with suppress(sqlite3.Error):
+                    self._kept.execute("ROLLBACK")
+            if isinstance(error, OSError):
+                raise FawkesError(f"cannot be written ({error.strerror or error})", where=str(self.path)) from None
             raise health.translated(error, self.path) from None
 
     def _open(self) -> sqlite3.Connection:

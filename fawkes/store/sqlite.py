@@ -7,7 +7,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -273,7 +273,7 @@ class Ledger(LedgerReader):
     def append(self, event: Event, decision: Decision) -> int:
         """Store one step durably; its number. When it cannot be stored nothing of it is, and the error says why.
 
-        FullError when the disk has no room: then the same step may be tried again.
+        HeldUpError when it cannot be stored now: then the same step may be tried again.
         """
         row = _row_of(self._seq + 1, self._digest, event, decision)
         with self._transaction() as db:
@@ -344,7 +344,7 @@ class Ledger(LedgerReader):
         return self._seq
 
     def put_note(self, key: str, value: str) -> None:
-        """Note something beside the steps, durably; an empty value takes the note away. FullError as `append`."""
+        """Note something beside the steps, durably; an empty value takes the note away. HeldUpError as `append`."""
         with self._transaction() as db:
             if value:
                 db.execute("REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
@@ -368,11 +368,22 @@ class Ledger(LedgerReader):
         """Leave a sign of life for whoever looks at the lock; from any thread."""
         self._lock.beat()
 
+    def settle(self) -> None:
+        """Make the ledger one file, on disk when this returns, which may be renamed once it is closed.
+
+        HeldUpError when the disk has no room for that, or another program has the ledger open. More may be stored.
+        """
+        self._row("PRAGMA journal_mode = DELETE")
+
     def close(self) -> None:
-        """Give the file and the lock back."""
-        # A start of the machine later, every page would be looked at without this.
-        with suppress(sqlite3.Error):
+        """Give the file and the lock back; a log that does not fit into the file is a warning."""
+        try:
+            # A start of the machine later, every page would be looked at without this.
             self._db.execute("DELETE FROM meta WHERE key = ?", (OPENED,))
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:
+            why = health.translated(error, self.path).what
+            _log.warning("%s: %s; copy or move it only together with %s-wal beside it", self.path, why, self.path.name)
         super().close()
         self._lock.close()
 

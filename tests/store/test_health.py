@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.base.errors import BrokenError, FawkesError, FullError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, FawkesError, FullError, LockedError, RefusedError, UserError
 from fawkes.store.health import journal_for, translated
 from fawkes.store.steps import START, digest_of
 
@@ -50,8 +50,8 @@ def _error(kind: type[sqlite3.Error], name: str) -> sqlite3.Error:
         (_error(sqlite3.OperationalError, "SQLITE_IOERR_WRITE"), FullError),
         (_error(sqlite3.OperationalError, "SQLITE_IOERR_SHMSIZE"), FullError),
         (_error(sqlite3.OperationalError, "SQLITE_IOERR_READ"), FawkesError),
-        (_error(sqlite3.OperationalError, "SQLITE_BUSY"), FawkesError),
-        (_error(sqlite3.OperationalError, "SQLITE_LOCKED"), FawkesError),
+        (_error(sqlite3.OperationalError, "SQLITE_BUSY"), LockedError),
+        (_error(sqlite3.OperationalError, "SQLITE_LOCKED"), LockedError),
         (_error(sqlite3.OperationalError, "SQLITE_CANTOPEN"), UserError),
         (_error(sqlite3.OperationalError, "SQLITE_PERM"), UserError),
         (_error(sqlite3.OperationalError, "SQLITE_AUTH"), UserError),

@@ -98,6 +98,9 @@ def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> Non
     app, writer, room = App(goal(stage("0 a"))), QuotaRecord(tmp_path, POLICY, RULES), LoopState()
     failed: list[FawkesError] = []
     for count in range(300):
+        if count == 60:
+            # Begun while there is no room.
+            app = App(goal(stage("0 a"), job="later"))
         writer._open().execute(f"PRAGMA max_page_count = {1 if 50 < count < 250 else 100_000}")
         look = PeriodLook(at_us=count * US, seen=(replace(app, done=count).seen(),), nodes=NODES)
         period = step(room, look, quota("edf_pure"), RULES)

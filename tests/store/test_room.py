@@ -292,6 +292,47 @@ def test_a_full_disk_that_has_room_again(tmp_path: Path, end: str) -> None:
     assert more == [last + 1, last + 1]
 
 
+SETTLED = """
+    import os, subprocess, sys
+    from pathlib import Path
+    from fawkes.base.errors import FullError
+    from fawkes.store.sqlite import Ledger
+    from tests.support.desk import Desk
+
+    mount = Path(sys.argv[1])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "none", mount], check=True)
+    (entry,) = Desk(400).store.entries()
+    for spare in range(20, 400, 8):
+        for file in mount.iterdir():
+            file.unlink()
+        ledger, disk = Ledger(mount), os.statvfs(mount)
+        with open(mount / "filler", "wb") as filler:
+            filler.write(bytes(max(0, disk.f_bavail * disk.f_frsize - spare * 1024)))
+        try:
+            ledger.append(entry.event, entry.decision)
+        except FullError:
+            ledger.close()
+            continue
+        try:
+            ledger.settle()
+            print("whole", end=" ")
+        except FullError:
+            print("full", end=" ")
+        ledger.close()
+        print(",".join(sorted(f.name for f in mount.iterdir() if f.name.endswith(("-wal", "-journal")))) or "-")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
+def test_a_ledger_is_one_file_or_its_writer_hears_that_the_disk_is_full(tmp_path: Path) -> None:
+    """A step may find room in the log that its pages do not find in the file: closing alone would say nothing."""
+    out = python(SETTLED, tmp_path, before=PRIVATE).communicate(timeout=120)[0]
+    ends = [line.split() for line in out.splitlines()]
+    assert {left for how, left in ends if how == "whole"} == {"-"}
+    assert {how for how, _ in ends} == {"whole", "full"}
+
+
 @pytest.mark.parametrize("kib", [1, 8, 20])
 def test_a_new_ledger_that_finds_no_room_says_so(tmp_path: Path, kib: int) -> None:
     """A limit on the size of files, as of ``ulimit -f``, instead of a full disk."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from fawkes.base.errors import FullError
+from fawkes.base.errors import HeldUpError
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
@@ -49,7 +49,7 @@ class Silence:
         """There is none."""
         return None
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         """There will be none."""
         return False
 

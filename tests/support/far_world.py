@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fawkes.base.errors import FullError
+from fawkes.base.errors import HeldUpError
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Effect
@@ -60,7 +60,7 @@ class FarWorld:
         except queue.Empty:
             raise AssertionError(f"nothing was heard for {self._limit_s:.0f} s\n{self.log.read_text()}") from None
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         """The ledger is in memory."""
         raise error
 

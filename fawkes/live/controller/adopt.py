@@ -41,7 +41,7 @@ from fawkes.playbook import Facts, Folders
 from fawkes.policy.worker.policies import load_admission, load_weighting
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.place import place_of
-from fawkes.store.private import FOLDER_MODE
+from fawkes.store.private import FOLDER_MODE, sync_folder
 from fawkes.store.record import RecordError, from_plain, loads
 from fawkes.store.schema import SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
@@ -165,7 +165,8 @@ class Adoption:
     def carry_out(self, findings: Findings) -> None:
         """Make the ledger, claim the nodes that answer, and put the ledger in its place.
 
-        ElsewhereError when another adoption was quicker: then there is no ledger, and no node was changed.
+        HeldUpError when the disk has no room for it, ElsewhereError when another adoption was quicker: then there is no
+        ledger, and no node was changed.
         """
         identity = ControllerIdentity(self._plan.inventory.pool, findings.epoch, new_controller())
         event = replace(first_event(self._plan, identity, Clock().now_us()), adopted=findings.adopted)
@@ -173,13 +174,13 @@ class Adoption:
         shutil.rmtree(draft, ignore_errors=True)
         with closing(Ledger(draft)) as ledger:
             self._store(ledger, event)
+            ledger.put_note(SEAL, place_of(ledger.path, self._folder))
+            # Before the claim: what finds no room on the disk has changed no node.
+            ledger.settle()
         ground = self._ground(identity)
         Reign(ground, tuple, lambda error: None).claim_in_turn(lease.node for lease in findings.leases)
         os.replace(draft / LEDGER_FILE, self._folder / LEDGER_FILE)
-        if self._lock is not None:
-            self._lock.close()
-        with closing(Ledger(self._folder)) as ledger:
-            ledger.put_note(SEAL, place_of(ledger.path))
+        sync_folder(self._folder)
 
     def _store(self, ledger: Ledger, event: Started) -> None:
         """The one step: what was found, and what follows from it. Its effects begin when the controller starts."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from types import FrameType
 
-from fawkes.base.errors import ElsewhereError, FawkesError, FullError
+from fawkes.base.errors import ElsewhereError, FawkesError, HeldUpError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
 from fawkes.config.nodes.inventory import inventory_node
@@ -109,8 +109,8 @@ def _keep_pictures(ledger: Ledger, last: int, clock: Clock) -> Callable[[int, St
 
     def keep(seq: int, state: State) -> None:
         nonlocal last, noted
-        # The step is stored and done. What finds no room now is stored after the next one.
-        with suppress(FullError):
+        # The step is stored and done. What cannot be stored now is stored after the next one.
+        with suppress(HeldUpError):
             if noted is not state.clock or seq - last >= PICTURE_EVERY:
                 ledger.put_note(CLOCK, clock.mark(boot()).text())
                 noted = state.clock
@@ -289,7 +289,7 @@ class Controller:
         """This start is stored: the ledger is sealed where it lies, and the nodes learn of it."""
         self._ledger.beat()
         world.every("alive", BEAT_US, self._ledger.beat)
-        with suppress(FullError):
+        with suppress(HeldUpError):
             if not same_place(self._ledger.note(SEAL), here := place_of(self._ledger.path)):
                 self._ledger.put_note(SEAL, here)
             self._ledger.put_note(CLAIM, "")
@@ -520,10 +520,10 @@ class Controller:
         if self._control_server is not None:
             self._control_server.reply(effect)
 
-    def _held_up(self, error: FullError) -> None:
+    def _held_up(self, error: HeldUpError) -> None:
         if self._control_server is not None:
-            hint = "Free some space. Fawkes may then still do what you asked for: check with `fawkes status`"
-            self._control_server.hold_up(FullError(f"not stored yet: {error.what}", where=error.where, hint=hint))
+            hint = f"{error.way_out}. Fawkes may then still do what you asked for: check with `fawkes status`"
+            self._control_server.hold_up(type(error)(f"not stored yet: {error.what}", where=error.where, hint=hint))
 
     def _refused(self, error: FawkesError) -> None:
         """A node knows a newer controller: this one must not act any more."""

@@ -118,6 +118,7 @@ class Reconciler:
 
     A goal that arrives while an older one of its key is worked on is taken up right after it; goals in between are
     skipped. ``act`` reports by posting events and asks `is_current` before it does anything that a newer goal forbids.
+    Nothing is kept of a goal whose work has ended; one that is wanted again is worked on again.
 
     One MR-cluster alone works on up to ``threads`` goals of a kind (`GoalKind`) at once; all together on twice as many,
     and one more for each MR-cluster.
@@ -145,19 +146,9 @@ class Reconciler:
                 self._begin()
 
     def is_current(self, effect: effects.Effect) -> bool:
-        """True if no newer goal of the key has arrived and work goes on at all."""
+        """True from `want` until its work has ended, unless a newer goal of the key has arrived or all work ends."""
         with self._lock:
             return not self._closed and self._goals.get(effect.key) is effect
-
-    def goal(self, key: str) -> effects.Effect | None:
-        """The latest goal of a key; None when there was none."""
-        with self._lock:
-            return self._goals.get(key)
-
-    def forget(self, key: str) -> None:
-        """The goal of this key is reached and needs no memory."""
-        with self._lock:
-            self._goals.pop(key, None)
 
     def close(self) -> None:
         """Take no more goals; what is being worked on notices by `is_current` and is not waited for."""
@@ -186,18 +177,18 @@ class Reconciler:
 
     def _work(self, key: str, place: Place) -> None:
         with self._lock:
-            effect = self._goals.get(key)
-        if effect is not None:
-            try:
-                self._act(effect)
-            except Exception:
-                _log.exception("a defect while working on %s", key)
+            effect = self._goals[key]
+        try:
+            self._act(effect)
+        except Exception:
+            _log.exception("a defect while working on %s", key)
         with self._lock:
             self._busy.discard(key)
             self._shares[place[0]].end(place[1])
             if self._closed:
                 return
-            latest = self._goals.get(key)
-            if latest is not None and latest is not effect:
-                self._queue(latest)
+            if self._goals[key] is effect:
+                del self._goals[key]
+            else:
+                self._queue(self._goals[key])
             self._begin()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fawkes.base.errors import (
     ElsewhereError,
     FawkesError,
-    FullError,
+    HeldUpError,
     NodeAwayError,
     NodeRefusedError,
     RefusedError,
@@ -92,8 +92,8 @@ class LiveWorld:
     """Holds the queue of events, the goals, the timers and the regular rounds together.
 
     ``reply`` takes the answers to commands; ``refused`` is told once when a node says that another controller has
-    taken over: this one must stop. ``held_up`` is told when the ledger's disk is full: whoever waits for an answer
-    must not wait for that.
+    taken over: this one must stop. ``held_up`` is told when the ledger takes nothing: whoever waits for an
+    answer must not wait for that.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class LiveWorld:
         reply: Callable[[Reply], None],
         ended: Callable[[str], None],
         refused: Callable[[FawkesError], None],
-        held_up: Callable[[FullError], None] = lambda error: None,
+        held_up: Callable[[HeldUpError], None] = lambda error: None,
     ) -> None:
         self.mailbox = mailbox
         self.ground = ground
@@ -142,19 +142,19 @@ class LiveWorld:
     def next_event(self) -> Event | None:
         """The next event; waits for it. None once the controller stops."""
         if self.mailbox.refusal is not None:
-            _log.warning("the ledger's disk has room again: the controller continues")
+            _log.warning("the ledger can be written again: the controller continues")
             self.mailbox.release()
         return self.mailbox.take()
 
-    def wait_for_room(self, error: FullError) -> bool:
-        """Wait a moment for the ledger's disk; False once the controller stops.
+    def wait_for_room(self, error: HeldUpError) -> bool:
+        """Wait a moment for the ledger; False once the controller stops.
 
         Hands and eyes go on; nothing new is decided, and people are refused, until the next event is asked for.
         """
         if self.mailbox.refusal is None:
-            hint = "Nothing was done. Free some space there, then repeat the command; the controller needs no restart"
+            hint = f"Nothing was done. {error.way_out}, then repeat the command; the controller needs no restart"
             self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
-            _log.error("%s. Nothing is decided until there is room; MR-clusters and jobs keep running", error)
+            _log.error("%s. Nothing is decided until then; MR-clusters and jobs keep running", error)
             self._held_up(error)
         return self.mailbox.wait(limits.ROOM_EVERY_S)
 

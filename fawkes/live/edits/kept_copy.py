@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import logging
 import os
 import re
 import shutil
@@ -30,6 +31,7 @@ from fawkes.live.edits import edit_log
 from fawkes.live.edits.edit_log import Namespace, Segment
 from fawkes.store.private import PART, private, private_folder, sync_folder, write_private
 
+_log = logging.getLogger(__name__)
 _CHUNK = 4 << 20
 #: what is being written; the state store itself has names that end with `.new`
 BEFORE = ".before"
@@ -242,8 +244,10 @@ class CopyFolder:
             if md5 != checksum.partition(" ")[0]:
                 raise KeepError(f"{name} did not arrive whole: its MD5 is {md5}, not {checksum}")
             with self._writing():
-                new.rename(self.path / name)
+                # An image without it could never be placed.
                 write_private(self.path / f"{name}.md5", f"{checksum}\n".encode())
+                new.rename(self.path / name)
+                sync_folder(self.path)
                 self.sizes[name] = (self.path / name).stat().st_size
                 self.sizes[f"{name}.md5"] = len(checksum) + 1
         except OSError as error:
@@ -315,17 +319,22 @@ class CopyFolder:
             # It never was a copy: the first one was cut short.
             shutil.rmtree(self._folder, ignore_errors=True)
             return
-        try:
-            note = json.loads((self._folder / "note").read_text())
+        note, version = _note(self._folder / "note"), ""
+        with suppress(FileNotFoundError, ValueError):
             version = (self.path / "VERSION").read_text()
-        except (FileNotFoundError, ValueError):
-            note, version = {}, ""
-        if not isinstance(note, dict) or note.get("cluster") != self._cluster_id or edit_log.origin(version) is None:
+        origin = edit_log.origin(version)
+        if origin is None or {origin.cluster, note.get("cluster", self._cluster_id)} != {self._cluster_id}:
             self._set_aside()
             return
         self.version = version
         copied_us = note.get("copied_us")
         self.copied_us = copied_us if isinstance(copied_us, int) else None
+        if self.copied_us is None:
+            _log.warning(
+                "%s: its note cannot be read, so up to when the copy has everything is not known. The copy stays, and "
+                "counts again once the masters' data were compared with it",
+                self._folder,
+            )
         for part in self._folder.rglob(f".*{PART}"):
             part.unlink()
         paths = {path.name: path for path in self.path.iterdir()}
@@ -371,6 +380,15 @@ class CopyFolder:
         except OSError as error:
             why = error.strerror or str(error)
             raise KeepError(f"the copy cannot be kept ({why})", where=str(self._folder)) from error
+
+
+def _note(path: Path) -> Mapping[str, object]:
+    """The note of a copy; empty when it cannot be read."""
+    try:
+        note = json.loads(path.read_text())
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) else {}
 
 
 def clusters_in(folder: Path) -> set[ClusterId]:

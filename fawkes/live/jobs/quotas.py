@@ -114,6 +114,7 @@ class Quotas:
         self._under_way: Future[None] | None = None
         self._lock = threading.Lock()
         self._unset: Mapping[str, str] = {}
+        self._not_recorded = ""
 
     def round(self) -> None:
         """Begin a period, unless one is under way or there is nothing to steer."""
@@ -180,8 +181,19 @@ class Quotas:
             for executor in app.executors
             if executor.container not in limited
         } | {each: why for node, answer in answers.items() for each, why in _not_in_force(answer, wanted[node][2])}
-        self._record.append(before, look, period)
+        self._store(before, look, period)
         return period
+
+    def _store(self, before: LoopState, look: PeriodLook, period: Period) -> None:
+        """Record a period. One that cannot be recorded is skipped: that is told once, until one is recorded again."""
+        problem = ""
+        try:
+            self._record.append(before, look, period)
+        except FawkesError as error:
+            problem = f"{error.where}: {error.what}"
+        if problem not in ("", self._not_recorded):
+            _log.warning("%s. Quotas are in force, but their periods are not recorded until that is over", problem)
+        self._not_recorded = problem
 
     def _goals(self) -> list[JobGoal]:
         """The goals of the attempts under way, by job; what a job says is read once."""

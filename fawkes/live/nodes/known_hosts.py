@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import logging
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ import paramiko
 
 from fawkes.base.errors import ConfigError
 from fawkes.base.reading import read_bytes
+from fawkes.base.writing import whole
 from fawkes.live.nodes.known_lines import KnownHostsLine, Marker, read_lines
 
 _log = logging.getLogger(__name__)
@@ -171,8 +170,5 @@ def _rewrite(path: Path, change: Change) -> None:
         after = change(before)
         if after == before:
             return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write("".join(f"{line}\n" for line in after))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        with whole(path) as file:
+            file.write("".join(f"{line}\n" for line in after).encode(errors="surrogateescape"))

@@ -1,4 +1,4 @@
-"""A controller whose ledger's disk gets full, played with the commands: it says so, waits, and goes on."""
+"""A controller whose ledger takes nothing, for its disk is full or it is locked: it says so, waits, and goes on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -17,14 +18,21 @@ from typing import Any
 
 import pytest
 
-from fawkes.base.errors import ExitStatus, FullError, RefusedError
+from fawkes.base.errors import ExitStatus, FawkesError, FullError, RefusedError
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import PauseAsked
+from fawkes.core.values.events import PauseAsked, Woke
+from fawkes.engine import Engine
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.controller import HeardLedger, _keep_pictures
 from fawkes.live.controller.endpoint import Peer
+from fawkes.policy import compile_policy
+from fawkes.store.schema import CLOCK
+from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from tests.live.played import world_of
 from tests.store.test_room import PRIVATE, can_mount
+from tests.support.pools import started
 from tests.support.waiting import wait_for
 
 LIMIT_S = 60.0
@@ -142,7 +150,7 @@ def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
     assert small.log.count("the disk is full") == 1
     assert small.runs
     small.free()
-    wait_for(lambda: "has room again" in small.log)
+    wait_for(lambda: "can be written again" in small.log)
     after = wait_for(lambda: (found := _status(small))["paused"] == f"a-visit-{first}" and found)
     assert after["trouble"] == ""
     assert small.fawkes("resume")[0] == 0
@@ -175,6 +183,40 @@ def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:
     assert "Traceback" not in small.log
     assert small.fawkes("verify")[0] == 0
     assert small.fawkes("status")[0] == 0
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+def test_a_program_that_locks_the_ledger_is_waited_for_and_each_step_is_stored_once(
+    tmp_path: Path, journal: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("fawkes.store.opening._BUSY_S", 0.01)
+    monkeypatch.setattr("fawkes.live.base.limits.ROOM_EVERY_S", 0.0)
+    world = world_of()
+    with closing(Ledger(tmp_path)) as ledger, closing(sqlite3.connect(tmp_path / LEDGER_FILE)) as shell:
+        ledger._db.execute(f"PRAGMA journal_mode = {journal}")
+        shell.isolation_level = None
+        keep = _keep_pictures(ledger, 0, world.mailbox.clock)
+        # Locked once the step is stored: what belongs beside it is stored after the next one.
+        hears = [lambda: shell.execute("BEGIN IMMEDIATE"), lambda: None]
+        heard = HeardLedger(ledger, lambda event, decision: hears.pop(0)() and None)
+        engine = Engine(world, heard, compile_policy, remember=keep)
+        refusals: list[RefusedError] = []
+
+        def close_it(error: FawkesError) -> None:
+            refusals.append(world.mailbox.refusal)  # type: ignore[arg-type]
+            shell.execute("ROLLBACK")
+
+        world._held_up = close_it
+        assert engine.offer(started(4))
+        assert not ledger.note(CLOCK)
+        assert engine.offer(Woke(at_us=engine.view.now_us))
+        assert ledger.note(CLOCK)
+        assert [type(entry.event).__name__ for entry in ledger.entries()] == ["Started", "Woke"]
+    (refusal,) = refusals
+    assert refusal.what == "the ledger cannot be written: another program has locked the ledger"
+    assert "Close the program that has it open, such as an sqlite3 shell, then repeat" in refusal.hint
+    assert caplog.text.count("Nothing is decided until then") == 1
+    world.close()
 
 
 ANN = Peer(1, os.geteuid(), "ann")

@@ -46,8 +46,10 @@ from fawkes.live.nodes.playbooks import job as book
 from fawkes.live.nodes.playbooks import lease, node
 from fawkes.playbook import Lease
 from fawkes.store.lock import StateLock
+from fawkes.store.place import place_of, same_place
 from fawkes.store.record import from_plain, loads
-from fawkes.store.sqlite import LEDGER_FILE, Ledger
+from fawkes.store.schema import SEAL
+from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
 from tests.live.played import bare_setup
 from tests.support.local_nodes import LocalFleet, node_of
 from tests.support.pools import policy
@@ -123,6 +125,11 @@ def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
         findings = adoption.examine("ann")
         assert lost.leases() == before
         adoption.carry_out(findings)
+        ledger_file = lost.base / "site" / "state" / LEDGER_FILE
+        # The header's word that there is no log: the file alone is the ledger.
+        assert ledger_file.read_bytes()[18:20] == b"\x01\x01"
+        with closing(LedgerReader(ledger_file.parent)) as reader:
+            assert same_place(reader.note(SEAL), place_of(ledger_file))
     state = lost.state()
     assert (state.clusters[A].life, state.clusters[A].spec) == (ClusterLife.RUNNING, SPEC)
     assert [state.nodes[NodeId(n)].life for n in NAMES] == [NodeLife.SERVING] * 2 + [NodeLife.FREE] * 2
@@ -134,7 +141,7 @@ def test_a_pool_is_adopted_and_its_new_ledger_may_start(lost: Lost) -> None:
         verdict = ruling.rule(ledger, state, seen, pool=lost.pool, where="", take_over=None)
         assert (verdict.standing, verdict.epoch) == (FolderStanding.RULES, 9)
         assert ledger.verify() == 1
-    assert not (lost.base / "site" / "state" / ".adopting").exists()
+    assert sorted(each.name for each in (lost.base / "site" / "state").iterdir()) == ["ledger.sqlite", "lock"]
     assert stat.S_IMODE((lost.base / "site" / "state").stat().st_mode) == 0o700
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fawkes.core.values.effects import CancelJob, Deploy, Effect, Host, Load, Membership, Retire, Save, StartJob, WakeAt
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, NodeId, Role
 from fawkes.live.controller.reconcile import Reconciler, _Shares
+from tests.support.waiting import wait_for
 
 LIMIT_S = 20.0
 
@@ -84,6 +85,51 @@ def test_the_same_goal_again_is_reached_again() -> None:
         goals.want(same)
         assert worker.ended.acquire(timeout=LIMIT_S)
     assert worker.done == [same, same]
+    goals.close()
+
+
+def test_a_goal_whose_work_has_ended_is_forgotten_and_a_newer_one_is_not() -> None:
+    """A controller that has started 100,000 jobs remembers none of them."""
+    worker = Worker()
+    goals = Reconciler(worker.act, threads=2)
+    jobs = [StartJob(JobId(f"j-{number}"), B, 1, SPEC) for number in range(20)]
+    begun = jobs[0]
+    goals.want(begun)
+    assert worker.begun.acquire(timeout=LIMIT_S)
+    for job in jobs[1:]:
+        goals.want(job)
+    # While it is worked on: the same is no second goal, and what overtakes it is kept.
+    goals.want(begun)
+    assert goals.is_current(begun)
+    cancel = CancelJob(begun.job, B, 1)
+    goals.want(cancel)
+    assert not goals.is_current(begun)
+    assert goals.is_current(cancel)
+    worker.allowed.set()
+    for _ in range(len(jobs) + 1):
+        assert worker.ended.acquire(timeout=LIMIT_S)
+    wait_for(lambda: not goals._busy, "hands that are free")
+    assert Counter(effect.key for effect in worker.done) == Counter([*(job.key for job in jobs), cancel.key])
+    assert worker.done.index(begun) < worker.done.index(cancel)
+    assert (goals._goals, goals._queued, goals._busy) == ({}, {}, set())
+    goals.close()
+
+
+def test_a_job_that_is_told_again_while_it_is_begun_is_begun_once() -> None:
+    """A start that takes longer than the ledger waits for is told again; its one try goes on, and stays wanted."""
+    worker = Worker()
+    goals = Reconciler(worker.act, threads=4)
+    start = StartJob(JobId("j"), B, 1, SPEC)
+    for _ in range(3):
+        goals.want(start)
+    assert worker.begun.acquire(timeout=LIMIT_S)
+    goals.want(start)
+    assert goals.is_current(start)
+    worker.allowed.set()
+    assert worker.ended.acquire(timeout=LIMIT_S)
+    wait_for(lambda: not goals._busy, "hands that are free")
+    assert worker.done == [start]
+    assert not goals.is_current(start)
     goals.close()
 
 

@@ -35,7 +35,7 @@ from fawkes.live.jobs import quotas
 from fawkes.live.jobs.quotas import Quotas, _not_in_force, goal_of
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.quotas import ContainerQuota, InForce, Limit, LimitMode, NodeQuotas, Wanted
-from fawkes.store.quotas import QuotaReader, QuotaRecord
+from fawkes.store.quotas import FILE, QuotaReader, QuotaRecord
 from tests.core.quota.support import quota
 from tests.live.masters_server import APPS, INFO, NODE_LIST, Server, drips, hangs_up, says
 from tests.live.played import live_cluster
@@ -142,6 +142,24 @@ def test_a_stage_gets_the_cores_of_its_plan_and_all_is_recorded(bench: Bench) ->
     with closing(QuotaReader(bench.folder)) as reader:
         assert [course.way for _, course in reader.courses("j")] == [CoresWay.CONTROLLED] * 2
         assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
+
+
+def test_quotas_that_cannot_be_recorded_are_in_force_and_that_is_told_once(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = bench.folder / FILE
+    place.mkdir()
+    assert bench.period() == dict.fromkeys(CONTAINERS, 50)
+    assert bench.period().keys() == set(CONTAINERS)
+    assert [each.message for each in caplog.records if "recorded" in each.message] == [
+        f"{place}: the ledger cannot be opened: unable to open database file. Quotas are in force, but their periods "
+        "are not recorded until that is over"
+    ]
+    place.rmdir()
+    bench.period()
+    bench.quotas.close()
+    with closing(QuotaReader(bench.folder)) as reader:
+        assert reader.count() == 1
 
 
 @pytest.mark.parametrize("answer", [hangs_up, says({}), says("<html>")])

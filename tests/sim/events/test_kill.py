@@ -14,7 +14,7 @@ from functools import cache
 import pytest
 
 from fawkes import engine
-from fawkes.base.errors import FullError
+from fawkes.base.errors import HeldUpError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.decision import Decision, PutJob
 from fawkes.core.values.events import CancelAsked, DrainAsked, Event, ReleaseAsked, Started, UndrainAsked
@@ -89,7 +89,7 @@ class _Camera:
     def next_event(self) -> Event | None:
         return self._world.next_event()
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         return self._world.wait_for_room(error)
 
     def start(self, effects: tuple[object, ...]) -> None:
