@@ -33,10 +33,12 @@ OWN = "own"
 #: sources on which the outcome of a run depends, besides the text of its policy
 _SOURCES = tuple(
     f"offline/studies/flat/{name}"
-    for name in ("compiled", "allocators.py", "deadlines.py", "engine.py", "jobs.py", "metrics.py", "twins.py")
-)
+    for name in (
+        "compiled", "allocators.py", "deadlines.py", "engine.py", "jobs.py", "metrics.py", "play.py", "twins.py"
+    )
+)  # fmt: skip
 #: what the readable pool depends on besides
-_READABLE = ("offline/studies/flat/pool.py", "core/state/admitting.py", "policy/admission.py", "policy/__init__.py")
+_READABLE = ("offline/studies/flat/pool.py", "core/state/admitting.py", "policy")
 
 
 @dataclass(frozen=True, slots=True)
