@@ -67,7 +67,7 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class JobEnds:
     """The ends of a job that did not succeed in both runs."""
 
     cluster: str
@@ -86,7 +86,7 @@ class Beside:
 
     turns: tuple[TurnRow, ...]
     jobs: tuple[JobRow, ...]
-    fates: tuple[Fate, ...] = ()
+    fates: tuple[JobEnds, ...] = ()
     likeness: float
     job_error: float | None
     recorded_makespan_s: float
@@ -121,7 +121,7 @@ def beside(recorded: Reader, simulated: Reader, span: tuple[int, int] | None = N
     return Beside(
         turns=tuple(_rows(matcher, ours, theirs)),
         jobs=jobs,
-        fates=tuple(each for each in pairs if isinstance(each, Fate)),
+        fates=tuple(each for each in pairs if isinstance(each, JobEnds)),
         likeness=matcher.ratio(),
         job_error=median(abs(row.error) for row in jobs) if jobs else None,
         recorded_makespan_s=_makespan_s(recorded, span, known),
@@ -180,14 +180,14 @@ def _row(recorded: Turn | None, simulated: Turn | None) -> TurnRow:
     )
 
 
-def _pairs(recorded: Sequence[JobState], simulated: Sequence[JobState]) -> Iterator[JobRow | Fate]:
+def _pairs(recorded: Sequence[JobState], simulated: Sequence[JobState]) -> Iterator[JobRow | JobEnds]:
     other = {job.id: job for job in simulated}
     for job in recorded:
         same = other.get(job.id)
         if same is None or job.life not in ENDED_JOBS:
             continue
         if {job.life, same.life} != {JobLife.SUCCEEDED} or not job.run_us or same.run_us is None:
-            yield Fate(job.cluster, job.id, job.life, same.life)
+            yield JobEnds(job.cluster, job.id, job.life, same.life)
             continue
         yield JobRow(
             cluster=job.cluster,

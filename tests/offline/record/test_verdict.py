@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from fawkes.core.values.model import JobLife
-from fawkes.offline.outcomes.beside import Beside, Fate, JobRow
+from fawkes.offline.outcomes.beside import Beside, JobEnds, JobRow
 from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
 from fawkes.offline.scenarios.demands import KnownDemands
 
@@ -20,7 +20,7 @@ def verdict(
     known: Mapping[str, KnownDemands] = {},
     makespan_s: float = 100,
     bounds: ModelBounds = USUAL,
-    fates: Sequence[Fate] = (),
+    fates: Sequence[JobEnds] = (),
 ) -> ModelVerdict:
     rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + by)) for job, by in errors.items())
     both = Beside(
@@ -84,7 +84,7 @@ def test_nothing_is_reproduced_where_every_job_is_known_by_its_time_alone() -> N
 def test_jobs_that_ended_otherwise_are_judged(simulated: JobLife | None, kind: KnownDemands, reproduced: bool) -> None:
     """Six of nine jobs die in the model, or are not there at all: that the others take their time proves nothing."""
     lost = [f"b{n}" for n in range(6)]
-    fates = [Fate("a", job, JobLife.SUCCEEDED, simulated) for job in lost if simulated is not None]
+    fates = [JobEnds("a", job, JobLife.SUCCEEDED, simulated) for job in lost if simulated is not None]
     result = verdict(dict.fromkeys(("a0", "a1", "a2"), 0.0), dict.fromkeys(lost, kind), fates=fates)
     assert result.reproduced is reproduced
     assert ("6 of 9 jobs ended otherwise" in result.line()) is not reproduced
@@ -94,7 +94,7 @@ def test_jobs_that_ended_otherwise_are_judged(simulated: JobLife | None, kind: K
 
 
 def test_few_jobs_that_ended_otherwise_are_within_the_bounds_and_said() -> None:
-    fates = [Fate("a", "b0", JobLife.SUCCEEDED, JobLife.KILLED), Fate("a", "b1", JobLife.KILLED, JobLife.KILLED)]
+    fates = [JobEnds("a", "b0", JobLife.SUCCEEDED, JobLife.KILLED), JobEnds("a", "b1", JobLife.KILLED, JobLife.KILLED)]
     known = dict.fromkeys(("b0", "b1"), KnownDemands.SPEC)
     result = verdict({f"j{n}": 0.1 for n in range(19)}, known, fates=fates)
     assert result.reproduced

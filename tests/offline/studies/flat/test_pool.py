@@ -54,6 +54,7 @@ def test_3_5_6_work_is_conserved(seed: int, kind: str, allocator: str) -> None:
     assert (outcome.consumed_s >= 0).all()
     last = np.nanmax(outcome.finish_s)
     assert plain["ptr"] <= 300 * last / jobs.work_s.sum() + 1e-9
+    assert outcome.utilisation is not None
     assert 0 <= outcome.utilisation <= 1 + 1e-9
 
 
