@@ -108,13 +108,14 @@ def _tell(fits: tuple[Fit, ...], validation: Validation | None, output: str) -> 
     if validation is None or output != CSV:
         show([_row(fit) for fit in fits], TABLES["calibrate"], output)
     if validation is not None:
-        show([asdict(job) for job in validation.jobs], TABLES["calibrate, jobs"], output)
+        show([job.plain() for job in validation.jobs], TABLES["calibrate, jobs"], output)
         if output != CSV:
-            show(
-                list(map(asdict, validation.summaries())), TABLES["calibrate, errors"], output, title="Absolute errors"
-            )
+            errors = [each.plain() for each in validation.summaries()]
+            show(errors, TABLES["calibrate, errors"], output, title="Absolute errors")
             for name, recorded, simulated in validation.makespans:
                 click.echo(f"makespan of {name}: {recorded:.0f} s recorded, {simulated:.0f} s simulated")
+        if validation.otherwise:
+            note(f"{validation.otherwise} of {len(validation.jobs)} jobs ended otherwise than recorded")
         goal = "reached" if validation.reached else "not reached"
         note(f"goal (median within 5 %, nine jobs of ten within 15 %): {goal}")
 

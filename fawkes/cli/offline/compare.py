@@ -23,6 +23,8 @@ from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from fawkes.offline.runs.grid import Grid
     from fawkes.offline.runs.work import Runner
 
@@ -266,22 +268,32 @@ def _draw(table: list[dict[str, Any]], baseline: str, folder: Path) -> list[str]
 def draw_divisions(grid: Grid, rows: list[dict[str, Any]], folder: Path) -> Path | None:
     """Write the picture of each policy's first replay, as PNG and PDF; the path of the PNG.
 
-    None, and no picture, when no row has the nodes. A picture has at most so many panels as fit a page.
+    None, and no picture, when no row has the nodes.
     """
     from fawkes.offline.runs.folder import write_picture
+
+    picture = divisions_of(grid, rows)
+    write_picture(folder / "nodes-over-time", picture)
+    return None if picture is None else folder / "nodes-over-time.png"
+
+
+def divisions_of(grid: Grid, rows: list[dict[str, Any]]) -> Figure | None:
+    """The picture of each policy's first replay; its title says so where there are more than fit a page."""
     from fawkes.report.pictures.panels import Division, divisions, name_of
 
-    drawn = [
-        Division(f"{name_of(row)}{_slowdown(row['slowdown_mean'])}", dict(row["nodes"]))
-        for row in rows
-        if "nodes" in row
-    ]
-    if not drawn:
-        write_picture(folder / "nodes-over-time", None)
+    runs = [row for row in rows if "nodes" in row]
+    if not runs:
         return None
-    pool = max(len(scenario.nodes) for scenario in grid.scenarios.values())
-    write_picture(folder / "nodes-over-time", divisions(drawn[:_MOST_PANELS], pool, f"{grid.name}, first replay"))
-    return folder / "nodes-over-time.png"
+    drawn = [
+        Division(
+            f"{name_of(row)}{_slowdown(row['slowdown_mean'])}",
+            dict(row["nodes"]),
+            len(grid.scenarios[row["policy"], row["settings"]].nodes),
+        )
+        for row in runs[:_MOST_PANELS]
+    ]
+    part = "" if len(drawn) == len(runs) else f", {len(drawn)} of {len(runs)} runs"
+    return divisions(drawn, f"{grid.name}, first replay{part}")
 
 
 def _slowdown(value: float | None) -> str:

@@ -78,15 +78,19 @@ def deadlines(site: Site, /, trace: str, jobs: int | None, out: Path | None, out
     with progress("deadlines", left) as step:
         rows = gather(cells, folder, site=site.root, run=run, say=step)
     for cell, row in rows.items():
-        waiting = row["jobs"] - sum(row[end] for end in ("met", "missed", "killed", "dropped"))
+        waiting = row["jobs"] - sum(row[end] for end in ("met", "missed", "killed", "dropped", "finished"))
         if waiting:
             warn(f"note: {cell}: the policy left {waiting} of {counted(row['jobs'], 'job')} waiting for ever")
+    row = next(iter(rows.values()))
+    if row["due"] < row["jobs"]:
+        said = f"{row['due']} of {counted(row['jobs'], 'job')} have a deadline"
+        warn(f"note: {said}: SDR, PTR, WTR and unserved are of these")
     table = summary(rows.values())
     write_frame(folder.folder / "table", pd.DataFrame(table))
     show(table, TABLES["deadlines"], output)
     if output == TABLE:
         say("")
-        say("SDR: jobs that met their deadline; PTR, WTR: useful and wasted part of the work of all jobs")
+        say("SDR: jobs that met their deadline; PTR, WTR: useful and wasted part of the work of jobs that have one")
     note(f"runs as JSON, table as CSV and Parquet: {folder.folder}")
 
 

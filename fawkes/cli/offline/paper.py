@@ -43,8 +43,9 @@ PAPER = "paper"
 def paper(out: Path, chapter: str, quick: bool, jobs: int, pictures: bool) -> None:
     """Run the paper's experiments in the simulated world and write a page with tables, figures and verdicts.
 
-    Runs are kept in DIR/runs: an interrupted command continues where it stopped. Each statement of the paper is
-    shown with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand.
+    Runs are kept in DIR/runs, and those of the chapter "deadlines" in DIR/deadlines/runs: an interrupted command
+    continues where it stopped. The other chapters keep no runs and begin anew. Each statement of the paper is shown
+    with our figure, a verdict, and what would refute it. The rules of verdicts were fixed beforehand.
 
     A page beside it, interference.md, has the study of frameworks that share a cloud by resource offers.
 

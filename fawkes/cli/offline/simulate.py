@@ -212,6 +212,8 @@ def _tell_beside(both: Beside, output: str) -> None:
         f"{_percent(both.job_error)}; makespan {both.recorded_makespan_s:.0f} s recorded, "
         f"{both.simulated_makespan_s:.0f} s simulated"
     )
+    if both.ended_otherwise:
+        say(f"{len(both.ended_otherwise)} of {len(both.jobs) + len(both.fates)} jobs ended otherwise than recorded")
 
 
 def number(value: float | None) -> str:

@@ -242,8 +242,8 @@ def perturb(spread: int, sizes: float, seed: int) -> Change:
 def merge(files: tuple[str, ...], out: Path, to: str, form: str | None, force: bool, output: str) -> None:
     """Merge workloads; with CLUSTER= all jobs of a file are for that MR-cluster.
 
-    Each keeps its own time zero. If two have the same ids, all ids get the MR-cluster, or the number of the
-    file, in front.
+    Each keeps its own time zero. If two have the same ids, all ids get the MR-cluster in front, or the number of the
+    file where that does not make them differ.
     """
     from fawkes.workload.changing import operations
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
 from fawkes.offline.calibrate.fit import HIGH, LEAST, LOW, RESAMPLES, SEED, Fit
 from fawkes.offline.calibrate.model_file import model_of
-from fawkes.offline.calibrate.validate import JUDGED, validated
+from fawkes.offline.calibrate.validate import validated
 from fawkes.offline.record.folder import Record
 
 #: what something takes of the cores, of the time that it takes alone: it is two threads at most. A job begins with a
@@ -39,7 +40,10 @@ def searched(
     if not known:
         return tuple(fits)
     tried = list(product(*(_values(SHARES[name], whole_us[_WHOLE[name]] or 0.0) for name in known)))
-    errors = np.asarray([_errors(_with(fits, known, values, 0), records, step, site) for values in tried])
+    by_job = [_errors(_with(fits, known, values, 0), records, step, site) for values in tried]
+    # A job that was dropped or killed in both has no time; one that always ends otherwise tells no values apart.
+    names = [name for name in dict.fromkeys(chain(*by_job)) if any(each.get(name, 0.0) < inf for each in by_job)]
+    errors = np.asarray([[each.get(name, 0.0) for name in names] for each in by_job])
     count = errors.shape[1]
     if count < LEAST:
         return _with(fits, known, [None] * len(known), count)
@@ -59,9 +63,9 @@ def _values(shares: Sequence[float], whole_us: float) -> list[int]:
 
 def _errors(
     fits: Sequence[Fit], records: Sequence[Record], step: Callable[[str], None], site: Path | None
-) -> list[float]:
+) -> dict[tuple[str, str], float]:
     validation = validated(records, model_of(fits), step, runs_of_each=1, site=site)
-    return [abs(row.error) for row in validation.jobs if row.kind in JUDGED]
+    return {(row.record, row.job): abs(row.error) for row in validation.judged}
 
 
 def _with(fits: Sequence[Fit], names: Sequence[str], values: Sequence[float | None], n: int) -> tuple[Fit, ...]:

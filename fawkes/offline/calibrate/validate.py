@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 from fawkes.base.catalog import Catalog
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.model import ModelTable
 from fawkes.config.workloads.scenarios import load_scenario
-from fawkes.offline.outcomes.beside import Beside, beside
+from fawkes.offline.outcomes.beside import Beside, beside, finite, quantile_90
 from fawkes.offline.record.folder import Record
 from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.offline.scenarios.plan import shaken_scenario
@@ -35,14 +34,21 @@ JUDGED = (_KINDS[KnownDemands.SPEC], _KINDS[KnownDemands.HISTORY])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobError:
-    """A job of a validation record; ``kind`` is sleeping, computing, or by run time (not judged)."""
+    """A job of a validation record; ``kind`` is sleeping, computing, or by run time (its time is not judged).
+
+    The error of a job that ended otherwise than recorded is infinite. ``recorded_s`` is None where no run has it.
+    """
 
     record: str
     job: str
     kind: str
-    recorded_s: float
+    recorded_s: float | None
     simulated_s: float
     error: float
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "simulated_s": finite(self.simulated_s), "error": finite(self.error)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,10 @@ class ErrorSummary:
     median: float
     q90: float
 
+    def plain(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "median": finite(self.median), "q90": finite(self.q90)}
+
 
 @dataclass(frozen=True, slots=True)
 class Validation:
@@ -62,11 +72,20 @@ class Validation:
     jobs: tuple[JobError, ...]
     makespans: tuple[tuple[str, float, float], ...]
 
+    @property
+    def judged(self) -> list[JobError]:
+        """The jobs that are judged: those known by more than their time, and those that ended otherwise."""
+        return [row for row in self.jobs if row.kind in JUDGED or row.error == inf]
+
+    @property
+    def otherwise(self) -> int:
+        """The number of jobs that ended otherwise than recorded."""
+        return sum(row.error == inf for row in self.jobs)
+
     def summaries(self) -> tuple[ErrorSummary, ...]:
         """Sleeping, computing, both, makespans; kinds without any are left out."""
-        judged = [row for row in self.jobs if row.kind in JUDGED]
-        groups = {kind: [abs(row.error) for row in judged if row.kind == kind] for kind in JUDGED}
-        groups["all jobs"] = [abs(row.error) for row in judged]
+        groups = {kind: [abs(row.error) for row in self.judged if row.kind == kind] for kind in JUDGED}
+        groups["all jobs"] = [abs(row.error) for row in self.judged]
         makespans = [abs(simulated / recorded - 1) for _, recorded, simulated in self.makespans if recorded]
         return tuple(_summary(kind, errors) for kind, errors in (*groups.items(), ("makespan", makespans)) if errors)
 
@@ -79,18 +98,19 @@ class Validation:
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "jobs": [asdict(row) for row in self.jobs],
+            "jobs": [row.plain() for row in self.jobs],
             "makespans": [
                 {"record": name, "recorded_s": recorded, "simulated_s": simulated}
                 for name, recorded, simulated in self.makespans
             ],
-            "summary": [asdict(row) for row in self.summaries()],
+            "summary": [row.plain() for row in self.summaries()],
+            "ended_otherwise": self.otherwise,
             "goal": {"median": GOAL, "q90": GOAL_90, "reached": self.reached},
         }
 
 
 def _summary(kind: str, errors: Sequence[float]) -> ErrorSummary:
-    return ErrorSummary(kind=kind, n=len(errors), median=median(errors), q90=float(np.quantile(errors, 0.9)))
+    return ErrorSummary(kind=kind, n=len(errors), median=median(errors), q90=quantile_90(errors))
 
 
 def validated(
@@ -111,18 +131,23 @@ def validated(
         runs = _simulated(record, model, runs_of_each, site)
         name = record.folder.name
         times: dict[str, list[float]] = {}
-        for row in (row for run in runs for row in run.jobs):
-            times.setdefault(row.job, []).append(row.simulated_s)
-        for row in runs[0].jobs:
-            simulated_s = median(times[row.job])
+        recorded_s: dict[str, float] = {}
+        for run in runs:
+            for row in run.jobs:
+                times.setdefault(row.job, []).append(row.simulated_s)
+                recorded_s[row.job] = row.recorded_s
+            for job in run.otherwise(record.known):
+                times.setdefault(job, []).append(inf)
+        for job, simulated in times.items():
+            was_s, is_s = recorded_s.get(job), median(simulated)
             jobs.append(
                 JobError(
                     record=name,
-                    job=row.job,
-                    kind=_KINDS[record.known[row.job]],
-                    recorded_s=row.recorded_s,
-                    simulated_s=simulated_s,
-                    error=simulated_s / row.recorded_s - 1 if row.recorded_s else 0.0,
+                    job=job,
+                    kind=_KINDS[record.known[job]],
+                    recorded_s=was_s,
+                    simulated_s=is_s,
+                    error=is_s / was_s - 1 if was_s else is_s,
                 )
             )
         spans = [run.simulated_makespan_s for run in runs]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
+from math import inf
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from fawkes.base.units import SECOND_US
+from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import JobLife, JobState
 from fawkes.report import history
 from fawkes.report.history import Move
@@ -62,20 +66,41 @@ class JobRow:
         return self.simulated_s / self.recorded_s - 1 if self.recorded_s else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class JobEnds:
+    """The ends of a job that did not succeed in both runs."""
+
+    cluster: str
+    job: str
+    recorded: JobLife
+    simulated: JobLife
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
     """Both runs. ``likeness`` is the share of decisions that stand in the same order in both (Ratcliff and Obershelp).
 
-    ``job_error`` is the median of the absolute errors of the jobs' times, None without jobs; makespans are from the
-    start of the run to the end of the last job.
+    ``job_error`` is the median of the absolute errors of the times of ``jobs``, None without any; ``fates`` are the
+    other jobs that ended in the recorded run. Makespans are from the start of the run to the end of the last job.
     """
 
     turns: tuple[TurnRow, ...]
     jobs: tuple[JobRow, ...]
+    fates: tuple[JobEnds, ...] = ()
     likeness: float
     job_error: float | None
     recorded_makespan_s: float
     simulated_makespan_s: float
+
+    def otherwise(self, jobs: Iterable[str]) -> list[str]:
+        """Those of some recorded jobs that did not end in the simulated run as they did in the recorded one."""
+        alike = {row.job for row in self.jobs} | {each.job for each in self.fates if each.recorded is each.simulated}
+        return [job for job in jobs if job not in alike]
+
+    @property
+    def ended_otherwise(self) -> list[str]:
+        """The jobs of both runs that ended in different ways."""
+        return self.otherwise(each.job for each in self.fates)
 
     def plain(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -91,15 +116,27 @@ def beside(recorded: Reader, simulated: Reader, span: tuple[int, int] | None = N
     ours, theirs = turns(recorded, span), turns(simulated)
     matcher = SequenceMatcher(None, [turn.way for turn in ours], [turn.way for turn in theirs], autojunk=False)
     known = {job.id for job in history.jobs(simulated)} if span else None
-    jobs = tuple(_jobs(_within(recorded, span), history.jobs(simulated)))
+    pairs = list(_pairs(_within(recorded, span), history.jobs(simulated)))
+    jobs = tuple(each for each in pairs if isinstance(each, JobRow))
     return Beside(
         turns=tuple(_rows(matcher, ours, theirs)),
         jobs=jobs,
+        fates=tuple(each for each in pairs if isinstance(each, JobEnds)),
         likeness=matcher.ratio(),
         job_error=median(abs(row.error) for row in jobs) if jobs else None,
         recorded_makespan_s=_makespan_s(recorded, span, known),
         simulated_makespan_s=_makespan_s(simulated),
     )
+
+
+def quantile_90(errors: Sequence[float]) -> float:
+    """The 90 % quantile of errors, some of which may be infinite."""
+    return float(np.quantile(errors, 0.9, method="higher" if inf in errors else "linear"))
+
+
+def finite(error: float | None) -> float | None:
+    """The error, and None for an infinite one, which JSON does not know."""
+    return None if error == inf else error
 
 
 def turns(store: Reader, span: tuple[int, int] | None = None) -> tuple[Turn, ...]:
@@ -143,11 +180,14 @@ def _row(recorded: Turn | None, simulated: Turn | None) -> TurnRow:
     )
 
 
-def _jobs(recorded: Sequence[JobState], simulated: Sequence[JobState]) -> Iterator[JobRow]:
+def _pairs(recorded: Sequence[JobState], simulated: Sequence[JobState]) -> Iterator[JobRow | JobEnds]:
     other = {job.id: job for job in simulated}
     for job in recorded:
         same = other.get(job.id)
-        if same is None or {job.life, same.life} != {JobLife.SUCCEEDED} or not job.run_us or same.run_us is None:
+        if same is None or job.life not in ENDED_JOBS:
+            continue
+        if {job.life, same.life} != {JobLife.SUCCEEDED} or not job.run_us or same.run_us is None:
+            yield JobEnds(job.cluster, job.id, job.life, same.life)
             continue
         yield JobRow(
             cluster=job.cluster,

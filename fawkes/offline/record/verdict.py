@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 from typing import Any
 
-import numpy as np
-
-from fawkes.offline.outcomes.beside import Beside
+from fawkes.offline.outcomes.beside import Beside, finite, quantile_90
 from fawkes.offline.scenarios.demands import KnownDemands
 
 #: the effects that are looked for are as large (section 7.2: 25 % between TD and None)
@@ -37,7 +36,8 @@ class ModelVerdict:
 
     Errors are shares. ``job_error`` and ``job_error_90`` are the median and the 90 % quantile of the absolute errors of
     the jobs that are judged: those that are known by more than their run time, from which the tasks of all others were
-    made. None without such jobs: then nothing tells whether the run is reproduced.
+    made. The error of a job that ended otherwise than recorded is infinite, whatever is known of it. None without such
+    jobs: then nothing tells whether the run is reproduced.
     """
 
     both: Beside
@@ -50,7 +50,13 @@ class ModelVerdict:
     def judged(self) -> list[float]:
         """The absolute errors of the jobs that are judged."""
         rows = self.both.jobs
-        return [abs(row.error) for row in rows if self.known.get(row.job) is not KnownDemands.LEDGER]
+        times = [abs(row.error) for row in rows if self.known.get(row.job) is not KnownDemands.LEDGER]
+        return times + [inf] * len(self.otherwise)
+
+    @property
+    def otherwise(self) -> list[str]:
+        """The jobs of the record that did not end in the model as they did."""
+        return self.both.otherwise(self.known)
 
     @property
     def job_error(self) -> float | None:
@@ -60,7 +66,7 @@ class ModelVerdict:
     @property
     def job_error_90(self) -> float | None:
         """The 90 % quantile."""
-        return float(np.quantile(self.judged, 0.9)) if self.judged else None
+        return quantile_90(self.judged) if self.judged else None
 
     @property
     def makespan_error(self) -> float | None:
@@ -91,8 +97,11 @@ class ModelVerdict:
             )
         else:
             head = f"NOT reproduced within {within}: do not trust the ranking below"
-        jobs = f"{len(self.judged)} jobs, median error {_percent(self.job_error)}"
-        errors = f"{jobs} (90 % of them within {_percent(self.job_error_90)})" if self.judged else "no job judged"
+        errors = f"{len(self.judged)} jobs, median error {_percent(self.job_error)}" if self.judged else "no job judged"
+        if finite(self.job_error_90) is not None:
+            errors += f" (90 % of them within {_percent(self.job_error_90)})"
+        if self.otherwise:
+            errors += f"; {len(self.otherwise)} of {len(self.known)} jobs ended otherwise"
         return (
             f"{head}. {self.policy} as recorded: {errors}; makespan {self.both.recorded_makespan_s:.0f} s "
             f"recorded, {self.both.simulated_makespan_s:.0f} s simulated; {self.both.likeness:.0%} of the decisions in "
@@ -104,9 +113,10 @@ class ModelVerdict:
         return {
             "reproduced": self.reproduced,
             "policy": self.policy,
-            "job_error": self.job_error,
-            "job_error_90": self.job_error_90,
+            "job_error": finite(self.job_error),
+            "job_error_90": finite(self.job_error_90),
             "jobs_judged": len(self.judged),
+            "ended_otherwise": self.otherwise,
             "makespan_error": self.makespan_error,
             "likeness": self.both.likeness,
             "bounds": {"job": self.bounds.job, "makespan": self.bounds.makespan},
@@ -127,4 +137,4 @@ class ModelVerdict:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
+    return "-" if share is None else "infinite" if share == inf else f"{share:.0%}"

@@ -10,8 +10,9 @@ from pathlib import Path
 from fawkes.base.version import PACKAGE
 
 SOURCES = (
-    "core", "sim", "offline/outcomes", "offline/runs", "offline/scenarios", "workload", "engine", "policy/__init__.py",
-    "base/units.py",
+    "core", "sim", "offline/outcomes", "offline/runs", "offline/scenarios", "workload", "engine", "policy",
+    "report/history.py", "report/pictures/steps.py", "report/tables/waste_rows.py", "store/base.py", "store/memory.py",
+    "base/units.py", "base/values.py",
 )  # fmt: skip
 """Folders and files of the package on which the figures of a run depend; policies and constants are in its variant."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from fawkes.base.catalog import Catalog, CatalogFile
 from fawkes.base.errors import BrokenError, ConfigError, DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.base.version import __version__
 from fawkes.config.workloads.changes import Changes, divided
+from fawkes.core.values.events import PolicyText
 from fawkes.offline.outcomes.outcome import outcome_of
 from fawkes.offline.runs.code import code_digest
 from fawkes.offline.runs.folder import FORMAT, stamp, stamp_of, write_json
@@ -88,12 +89,13 @@ class Grid:
         return _digest(origin, self.seed, self.spread_us)
 
     def variant(self, cell: Cell) -> str:
-        """A digest of what may differ: settings, the policy's text, the model, the pool and the MR-clusters."""
+        """A digest of what may differ: settings, texts of all policies, the model, the pool and the MR-clusters."""
         scenario = self.scenarios[cell.policy, cell.settings]
-        let_in = () if scenario.admission is None else (scenario.admission.sha256,)
+        values = {part.name: getattr(scenario, part.name) for part in fields(scenario)}
+        texts = {name: value.sha256 for name, value in values.items() if isinstance(value, PolicyText)}
         own = self.own.get(cell.settings)
         demands = None if own is None else own.demands
-        return _digest(scenario.settings, scenario.policy.sha256, _machine(scenario), demands, *let_in)
+        return _digest(scenario.settings, texts, _machine(scenario), demands)
 
 
 def grid_of(

@@ -342,9 +342,9 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[tuple[Profile, boo
         losses=(),
         limit_us=_LONG_US,
     )
-    took = {job.id: job.run_us for job in history.jobs(simulate(static))}
+    took = {job.id: job.run_us for job in history.jobs(simulate(static)) if job.run_us is not None}
     groups = [names[first : first + times] for first in range(0, len(names), times)]
-    return [round(fmean(took[name] or 0 for name in group)) for group in groups]
+    return [round(fmean(took[name] for name in group)) for group in groups]
 
 
 def _spec(name: JobId, profile: Profile, by_chance: bool) -> JobSpec:

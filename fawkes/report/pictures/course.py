@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import nan
+from math import ceil, nan
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -20,8 +21,8 @@ Points = list[tuple[float, float]]
 GapPoints = Sequence[tuple[float, float | None]]
 """The same, with None where from that moment on there is no value."""
 
-#: of a queue: more cannot be seen in a picture
-_MOST_POINTS = 400
+#: of a line: more cannot be seen in a picture
+_MOST_POINTS = 800
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Course:
 
 
 def course_of(store: Reader) -> Course:
-    """The course of a store; queues are thinned out."""
+    """The course of a store, with every point."""
     curves, start_us = held(store), history.first_us(store)
     waiting: dict[str, Points] = {}
     for entry in store.entries(kinds=(Sampled.__name__,)):
@@ -79,12 +80,24 @@ def course_of(store: Reader) -> Course:
             moves_s.append(at_s)
     return Course(
         nodes={name: {role: _points(curves, name, role) for role in ROLES} for name in curves.clusters},
-        waiting={name: points[:: max(1, len(points) // _MOST_POINTS)] for name, points in waiting.items()},
+        waiting=waiting,
         discrimination=discrimination,
         asked_s={state.id: (state.requested_us - start_us) / SECOND_US for state in history.clusters(store)},
         moves_s=moves_s,
         end_s=curves.end_s,
     )
+
+
+def drawn(points: Points) -> Points:
+    """The points that a picture shows: all, or the least and the most of each stretch where there are too many."""
+    if len(points) <= _MOST_POINTS:
+        return points
+    size = ceil(2 * len(points) / _MOST_POINTS)
+    shown = set[tuple[float, float]]()
+    for first in range(0, len(points), size):
+        stretch = points[first : first + size]
+        shown |= {min(stretch, key=itemgetter(1)), max(stretch, key=itemgetter(1))}
+    return sorted(shown)
 
 
 def _points(curves: HeldSteps, name: str, role: str) -> Points:

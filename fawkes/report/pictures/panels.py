@@ -8,7 +8,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from fawkes.report.pictures import style
-from fawkes.report.pictures.course import Course, GapPoints, Points
+from fawkes.report.pictures.course import Course, GapPoints, Points, drawn
 from fawkes.report.pictures.figures import draw_nodes, draw_request, marks_of_nodes
 from fawkes.report.pictures.steps import value_at
 
@@ -53,7 +53,7 @@ def course_over_time(course: Course, title: str = "") -> Figure:
         }
         draw_nodes(nodes, by_role, course.end_s, course.moves_s)
         nodes.set_ylabel(name)
-        _line(queue, course.waiting.get(name, []))
+        _line(queue, drawn(course.waiting.get(name, [])))
         _line(discrimination, course.discrimination.get(name, []))
         discrimination.axhline(0, color="black", linewidth=0.6)
         for panel in (nodes, queue, discrimination):
@@ -73,17 +73,18 @@ def course_over_time(course: Course, title: str = "") -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The division of the pool by one run: a title, and each MR-cluster's nodes as points of a step function (s)."""
+    """The division of a pool of so many nodes by one run: each MR-cluster's nodes as points of a step function (s)."""
 
     title: str
     nodes: Mapping[str, Points]
+    pool: int
 
 
 @style.styled
-def divisions(runs: Sequence[Division], pool: int, title: str = "") -> Figure:
+def divisions(runs: Sequence[Division], title: str = "") -> Figure:
     """A panel for each run, with the nodes of its MR-clusters on top of each other over time; all axes are the same.
 
-    ``pool`` is the number of nodes: a dotted line.
+    A dotted line is the number of nodes of its pool.
     """
     from matplotlib.lines import Line2D
 
@@ -92,10 +93,10 @@ def divisions(runs: Sequence[Division], pool: int, title: str = "") -> Figure:
     limit: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9}
     for panel, run in zip(panels, runs, strict=True):
         _division(panel, run)
-        panel.axhline(pool, **limit)
+        panel.axhline(run.pool, **limit)
         panel.set_title(run.title, loc="left")
         panel.set_ylabel("nodes")
-    panels[0].set_ylim(0, pool * 1.05)
+    panels[0].set_ylim(0, max(run.pool for run in runs) * 1.05)
     panels[0].set_xlim(0, max((at for run in runs for points in run.nodes.values() for at, _ in points), default=1.0))
     panels[-1].set_xlabel("time (s)")
     handles, _ = panels[0].get_legend_handles_labels()

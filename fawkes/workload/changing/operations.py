@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -113,15 +113,15 @@ def merge(traces: Sequence[Trace], *, clusters: Sequence[str | None] = (), label
     """All jobs of several workloads, side by side: each begins at its own zero of time.
 
     The jobs of a workload get the MR-cluster of its place in ``clusters``, or keep theirs where that is None. When an
-    id is in two of them, all ids get the label of their workload in front (``a-``; else its number). ValueError when
-    there are not as many of one as of the other, or no workload.
+    id is in two of them, all ids get the label of their workload in front (``a-``), or its number where the labels
+    would make two ids the same. ValueError when there are not as many of one as of the other, or no workload.
     """
     if not traces or (clusters and len(clusters) != len(traces)) or (labels and len(labels) != len(traces)):
         raise ValueError(f"{len(traces)} workloads, {len(clusters)} MR-clusters and {len(labels)} labels")
     parts = [trace.jobs for trace in traces]
     ids = [{job.id for job in part} for part in parts]
     if len(set().union(*ids)) < sum(map(len, ids)):
-        fronts = _labels(labels, len(parts))
+        fronts = _labels(labels, ids)
         parts = [renamed(part, partial(add, f"{label}-")) for part, label in zip(parts, fronts, strict=True)]
     names = clusters or [None] * len(parts)
     jobs = [
@@ -134,9 +134,11 @@ def merge(traces: Sequence[Trace], *, clusters: Sequence[str | None] = (), label
     )
 
 
-def _labels(labels: Sequence[str], count: int) -> Sequence[str]:
-    """Labels that differ: those given, else numbers."""
-    return labels if labels and len(set(labels)) == count else [str(number) for number in range(1, count + 1)]
+def _labels(labels: Sequence[str], ids: Sequence[Collection[str]]) -> Sequence[str]:
+    """Labels under which all ids differ: those given, else numbers, which have no hyphen and so never meet."""
+    names = {f"{label}-{name}" for label, mine in zip(labels, ids, strict=False) for name in mine}
+    differ = len(set(labels)) == len(ids) and len(names) == sum(map(len, ids))
+    return labels if differ else [str(number) for number in range(1, len(ids) + 1)]
 
 
 def _check(**numbers: Fraction | float) -> None:

@@ -8,16 +8,22 @@ import re
 import shutil
 import socket
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
 from fawkes.cli.main import cli
+from fawkes.cli.offline.compare import divisions_of
+from fawkes.offline.runs.grid import Grid
+from fawkes.offline.scenarios.scenario import pool_of
 from tests.cli.offline.test_simulate import SCENARIO, fawkes
+from tests.offline.support import CATALOG, two
 
 
 @pytest.fixture
@@ -254,3 +260,23 @@ def test_regret_is_a_column_only_when_asked_for(scenario: Path) -> None:
     assert re.search(r"best fixed division: .+; mean slowdown [0-9.]+, [0-9]+ were tried", said.stderr)
     rows = rows_of(compare(scenario, "--regret", "-o", "json"))
     assert min(row["regret"] for row in rows) > -1
+
+
+def test_the_picture_says_how_many_runs_it_has_and_each_panel_has_its_own_pool() -> None:
+    plan = two()
+    scenarios = {
+        ("TD", f"pool.nodes={count}"): replace(plan, nodes=pool_of(count)).scenario(CATALOG) for count in range(4, 17)
+    }
+    rows: list[dict[str, Any]] = [
+        {"policy": policy, "settings": label, "slowdown_mean": 1.0, "nodes": [["a", [[0.0, 2], [9.0, 2]]]]}
+        for policy, label in scenarios
+    ]
+    grid = Grid(name="small", scenarios=scenarios, demands=plan.demands, replays=1, seed=1, spread_us=0)
+    whole, part, nothing = (divisions_of(grid, rows[:count]) for count in (12, 13, 0))
+    assert whole is not None
+    assert part is not None
+    assert nothing is None
+    titles = [figure.get_suptitle() for figure in (whole, part)]
+    assert titles == ["small, first replay", "small, first replay, 12 of 13 runs"]
+    pools = [np.asarray(panel.lines[-1].get_ydata())[0] for panel in part.axes]
+    assert pools == list(range(4, 16))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -47,4 +49,8 @@ def test_kinds_are_told_apart_and_jobs_by_run_time_are_not_judged() -> None:
     assert not validation.reached
     assert Validation(rows[:2], ()).reached
     assert not Validation((), ()).reached
+    dead = replace(error("t2", "by run time", inf), recorded_s=None)
+    lost = Validation((rows[0], dead), ())
+    assert (lost.otherwise, lost.reached) == (1, False)
+    assert json.loads(json.dumps(lost.plain(), allow_nan=False))["jobs"][1]["error"] is None
     assert validation.plain()["goal"] == {"median": 0.05, "q90": 0.15, "reached": False}

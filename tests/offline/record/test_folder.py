@@ -16,7 +16,9 @@ from fawkes.base.errors import ConfigError, FawkesError, RefusedError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.clusters import NEVER_US
 from fawkes.config.site.site import Site
+from fawkes.config.workloads.model import ModelTable
 from fawkes.core.values.model import JobState, Promise
+from fawkes.offline.calibrate.validate import validated
 from fawkes.offline.record.folder import Record, open_record
 from fawkes.offline.record.gather import gathered
 from fawkes.offline.record.measured import MeasuredTimes
@@ -148,6 +150,20 @@ def test_an_admission_policy_comes_back_with_its_parameters_and_the_jobs_it_ende
     assert scenario.admission.sha256 == rules.admission.sha256
     again = simulate(with_demands(scenario, plan.demands))
     assert {job.id: job.life.value for job in history.jobs(again)} == lives
+
+
+def test_jobs_that_die_in_the_model_are_not_reproduced(tmp_path: Path) -> None:
+    jobs = [replace(sleep_job(f"a-{n}", "a", maps=4 + 996 * (n % 2)), deadline_us=90 * SECOND_US) for n in range(4)]
+    store = run([demand("a", jobs, every_s=120)], {**SETTINGS, "admission": "reactive"})
+    lives = {str(job.id): job.life.value for job in history.jobs(store)}
+    assert lives == {"a-0": "succeeded", "a-1": "killed", "a-2": "succeeded", "a-3": "killed"}
+    made = recorded(store, tmp_path)
+    text, slow = made.scenario.read_text(), ModelTable.model_validate({"job_begin": "500s"})
+    for model, dead in ((ModelTable(), []), (slow, ["a-0", "a-2"])):
+        made.scenario.write_text(text.replace("[model]", "[model]\njob_begin = '500s'" if dead else "[model]"))
+        verdict = verdict_of(question_of(made, Catalog(site=made.folder)), ModelBounds())
+        assert (verdict.otherwise, verdict.reproduced) == (dead, not dead)
+        assert validated([made], model, lambda name: None, runs_of_each=1).otherwise == len(dead)
 
 
 def test_a_record_without_deadlines_has_no_word_of_them(made: Record) -> None:

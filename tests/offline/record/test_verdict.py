@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from fawkes.offline.outcomes.beside import Beside, JobRow
+from fawkes.core.values.model import JobLife
+from fawkes.offline.outcomes.beside import Beside, JobEnds, JobRow
 from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
 from fawkes.offline.scenarios.demands import KnownDemands
 
@@ -18,12 +20,19 @@ def verdict(
     known: Mapping[str, KnownDemands] = {},
     makespan_s: float = 100,
     bounds: ModelBounds = USUAL,
+    fates: Sequence[JobEnds] = (),
 ) -> ModelVerdict:
     rows = tuple(JobRow(cluster="a", job=job, recorded_s=10, simulated_s=10 * (1 + by)) for job, by in errors.items())
     both = Beside(
-        turns=(), jobs=rows, likeness=0.5, job_error=None, recorded_makespan_s=100, simulated_makespan_s=makespan_s
+        turns=(),
+        jobs=rows,
+        fates=tuple(fates),
+        likeness=0.5,
+        job_error=None,
+        recorded_makespan_s=100,
+        simulated_makespan_s=makespan_s,
     )
-    sources = {job: known.get(job, KnownDemands.SPEC) for job in errors}
+    sources = {**{job: known.get(job, KnownDemands.SPEC) for job in errors}, **known}
     return ModelVerdict(both=both, policy="TD", known=sources, left_out=0, bounds=bounds)
 
 
@@ -61,6 +70,36 @@ def test_nothing_is_reproduced_where_every_job_is_known_by_its_time_alone() -> N
     assert alone.line().startswith("Whether the model reproduces this run cannot be told")
     assert "every job is known by its run time alone, from which its tasks were made" in alone.line()
     assert "NOT reproduced" not in alone.line()
+
+
+@pytest.mark.parametrize(
+    ("simulated", "kind", "reproduced"),
+    [
+        (JobLife.KILLED, KnownDemands.SPEC, False),
+        (JobLife.FAILED, KnownDemands.LEDGER, False),
+        (JobLife.SUCCEEDED, KnownDemands.SPEC, True),
+        (None, KnownDemands.SPEC, False),
+    ],
+)
+def test_jobs_that_ended_otherwise_are_judged(simulated: JobLife | None, kind: KnownDemands, reproduced: bool) -> None:
+    """Six of nine jobs die in the model, or are not there at all: that the others take their time proves nothing."""
+    lost = [f"b{n}" for n in range(6)]
+    fates = [JobEnds("a", job, JobLife.SUCCEEDED, simulated) for job in lost if simulated is not None]
+    result = verdict(dict.fromkeys(("a0", "a1", "a2"), 0.0), dict.fromkeys(lost, kind), fates=fates)
+    assert result.reproduced is reproduced
+    assert ("6 of 9 jobs ended otherwise" in result.line()) is not reproduced
+    plain = json.loads(json.dumps(result.plain(), allow_nan=False))
+    assert plain["ended_otherwise"] == ([] if reproduced else lost)
+    assert plain["job_error"] == (0.0 if reproduced else None)
+
+
+def test_few_jobs_that_ended_otherwise_are_within_the_bounds_and_said() -> None:
+    fates = [JobEnds("a", "b0", JobLife.SUCCEEDED, JobLife.KILLED), JobEnds("a", "b1", JobLife.KILLED, JobLife.KILLED)]
+    known = dict.fromkeys(("b0", "b1"), KnownDemands.SPEC)
+    result = verdict({f"j{n}": 0.1 for n in range(19)}, known, fates=fates)
+    assert result.reproduced
+    assert result.job_error == pytest.approx(0.1)
+    assert "20 jobs, median error 10% (90 % of them within 10%); 1 of 21 jobs ended otherwise" in result.line()
 
 
 def test_bounds_are_the_users() -> None:

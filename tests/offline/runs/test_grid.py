@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ import pytest
 from fawkes.base.catalog import Kind
 from fawkes.base.errors import DeadlineError, FawkesError, RefusedError, UserError
 from fawkes.base.units import SECOND_US
+from fawkes.core.values.events import PolicyText
 from fawkes.offline.runs.code import digest_of
 from fawkes.offline.runs.grid import Cell, Grid, GridFolder, grid_of, run_cell
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process, on_dask, on_processes
-from fawkes.offline.scenarios.scenario import pool_of
+from fawkes.offline.scenarios.scenario import Scenario, pool_of
 from tests.offline.support import CATALOG, ROOT, limited, two
 
 
@@ -191,6 +192,21 @@ def test_runs_of_a_changed_policy_are_counted_and_run_again(ended: tuple[Path, l
     folder = GridFolder(ended[0], changed)
     assert folder.changed == (Cell("TD", "tau=1", 1), Cell("TD", "tau=1", 2))
     assert [folder.row(cell) is None for cell in changed.cells] == [True, False, True, False]
+
+
+TEXTS = [part.name for part in fields(Scenario) if "PolicyText" in str(part.type)]
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_row_knows_the_text_of_each_policy_of_its_scenario(kind: str) -> None:
+    assert {"policy", "admission", "preemption"} <= set(TEXTS)
+    first, cell = grid(1), Cell("TD", "tau=1", 1)
+    scenario = first.scenarios["TD", "tau=1"]
+    texts = (getattr(scenario, kind), *(PolicyText("mine", "mine.py", text, text) for text in ("old", "new")))
+    variants = {
+        replace(first, scenarios={("TD", "tau=1"): replace(scenario, **{kind: text})}).variant(cell) for text in texts
+    }
+    assert len(variants) == 3
 
 
 def test_two_scenarios_of_one_name_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from fawkes.core.values.decision import Decision
+from fawkes.core.values.events import Sampled
+from fawkes.core.values.model import ClusterId, Reading
 from fawkes.report.pictures.course import Course, GapPoints, course_of
 from fawkes.report.pictures.frames import samples, ticks
 from fawkes.report.pictures.panels import (
@@ -25,6 +28,7 @@ from fawkes.report.pictures.panels import (
 from fawkes.report.pictures.steps import ROLES, held, totals, value_at
 from fawkes.report.pictures.style import rendered
 from fawkes.store.base import Reader
+from fawkes.store.memory import MemoryStore
 
 
 def test_the_course_is_that_of_the_frames(played: Reader) -> None:
@@ -60,6 +64,25 @@ def test_what_is_drawn(played: Reader) -> None:
         drawn = panel.lines[0].get_xydata()
         points = np.array(course.discrimination[name], dtype=float)
         assert np.array_equal(drawn, points, equal_nan=True)
+
+
+def test_a_long_queue_is_drawn_with_its_peaks_and_kept_whole() -> None:
+    queue = [(float(at), 0.0 if at == 7003 else 99.0 if at == 5001 else 5.0) for at in range(10_000)]
+    course = Course({"web": {}}, {"web": queue}, {}, {}, [], 10_000.0)
+    line = course_over_time(course).axes[1].lines[0]
+    seen = [*zip(*(np.asarray(part).tolist() for part in line.get_data()), strict=True)]
+    assert {(5001.0, 99.0), (7003.0, 0.0)} <= set(seen)
+    assert seen == sorted(seen)
+    assert len(seen) <= 800
+    assert len(course.frame()) == 10_000
+
+
+def test_a_store_of_many_samples_has_them_all_in_its_course() -> None:
+    store = MemoryStore()
+    for at in range(1000):
+        readings = (Reading(cluster=ClusterId("c-1"), tasks_waiting=at),)
+        store.append(Sampled(at_us=at, readings=readings), Decision())
+    assert [value for _, value in course_of(store).waiting["c-1"]] == list(range(1000))
 
 
 def test_a_tick_without_weights_is_a_gap_and_no_line() -> None:
@@ -152,14 +175,15 @@ def test_totals_are_the_sums_of_the_roles(played: Reader) -> None:
 
 def test_a_panel_for_each_run_with_the_same_axes() -> None:
     runs = [
-        Division("TD", {"a": [(0.0, 2), (5.0, 2)], "b": [(0.0, 0), (2.0, 3), (9.0, 0)]}),
-        Division("None", {"a": [(0.0, 1), (4.0, 0)], "b": [(0.0, 1), (4.0, 0)]}),
+        Division("TD", {"a": [(0.0, 2), (5.0, 2)], "b": [(0.0, 0), (2.0, 3), (9.0, 0)]}, 5),
+        Division("None", {"a": [(0.0, 1), (4.0, 0)], "b": [(0.0, 1), (4.0, 0)]}, 4),
     ]
-    figure = divisions(runs, pool=5)
+    figure = divisions(runs)
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["TD", "None"]
     assert {panel.get_xlim() for panel in figure.axes} == {(0.0, 9.0)}
     assert {panel.get_ylim() for panel in figure.axes} == {(0.0, 5.25)}
     assert words(figure) == ["a", "b", "nodes of the pool"]
+    assert [np.asarray(panel.lines[-1].get_ydata())[0] for panel in figure.axes] == [5, 4]
     # b is drawn on top of a.
     edges = figure.axes[0].collections[1].get_paths()[0].vertices
     assert np.asarray(edges)[:, 1].max() == 5

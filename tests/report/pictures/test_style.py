@@ -66,7 +66,7 @@ def figures(store: Reader) -> dict[str, Figure]:
     return {
         "nodes": nodes_over_time(store, POINTS, "a title"),
         "course": course_over_time(course_of(store), "a title"),
-        "divisions": divisions([Division("TD", nodes)], 10, "a title"),
+        "divisions": divisions([Division("TD", nodes, 10)], "a title"),
         "slowdowns": slowdowns(["TD"], [1.0], [1.5], [2.0], [[(0.9, 1.2)], [(1.4, 1.6)], [(1.9, 2.2)]]),
         "changes": changes(["TD"], [-0.1], [(-0.2, -0.05)], ["better"], "None"),
         "front": front(FRONT),

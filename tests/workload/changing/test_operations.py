@@ -196,6 +196,12 @@ def test_merging_keeps_all_jobs_and_their_order(parts: list[Trace], named: bool)
             assert job.cluster == (names[at] if named else before.cluster)
 
 
+def test_labels_under_which_ids_meet_again_give_way_to_numbers() -> None:
+    """`a` and `b-1` would be `a-b-1`, and so would `a-b` and `1`."""
+    whole = merge([jobs("b-1", "1"), jobs("1")], clusters=["a", "a-b"], labels=["a", "a-b"])
+    assert sorted((job.id, job.cluster) for job in whole.jobs) == [("1-1", "a"), ("1-b-1", "a"), ("2-1", "a-b")]
+
+
 def test_ids_stay_when_they_differ() -> None:
     whole = merge([jobs("a", "b"), jobs("c")], clusters=[None, "c-2"])
     assert [(job.id, job.cluster) for job in whole.jobs] == [("a", ""), ("c", "c-2"), ("b", "")]

@@ -74,7 +74,8 @@ def publish(rows: Mapping[FlatCell, Row], folder: Path, *, pictures: bool = True
 def _short(row: Row) -> Row:
     """The part of a row that verdicts need: without the means of days, and idle groups only where they are judged."""
     judged = (row["cell"]["trace"], row["cell"]["capacity"]) == ("TR1", TR1_SMALL)
-    kept = {key: value for key, value in row.items() if key not in ("cell", "fawkes") and (judged or key != "idle")}
+    left_out = {"cell", "fawkes", "due", "finished", *(() if judged else ("idle",))}
+    kept = {key: value for key, value in row.items() if key not in left_out}
     for name in ("fairness", "equality"):
         kept[name] = {key: [] if key == "batches" else value for key, value in row[name].items()}
     return kept

@@ -60,8 +60,8 @@ def run_compiled(jobs: FlatJobs, capacity: int, allocator: Allocator) -> FlatOut
     places = np.array([field.ctypes.data for field in pool])
     _compiled()(places.ctypes.data, count)
     return FlatOutcome(
-        ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s,
-        utilisation=float(meters[layout.BUSY]) / (horizon * capacity) if horizon else 0.0,
+        ends.astype(np.int8), finish, start, granted, consumed, jobs.work_s, jobs.deadline_s,
+        utilisation=float(meters[layout.BUSY]) / (horizon * capacity) if horizon else None,
         fairness=_mean(meters, batches, 0),
         equality=_mean(meters, batches, 1),
         idle=tuple(idle_groups(size, float(meters[layout.EXISTS + at]), horizon, idle_counts[at])
@@ -85,7 +85,7 @@ def idle_groups(size: int, exists_s: float, horizon_s: float, bins: Ints) -> Idl
     """The idle groups of a size, from the bins of idle intervals; ``bins`` has one more than `EDGES_S`."""
     total = int(bins.sum())
     longer = tuple((1 - np.cumsum(bins)[:-1] / total).tolist()) if total else ()
-    return IdleGroups(size, exists_s / horizon_s if horizon_s else 0.0, total, longer)
+    return IdleGroups(size, exists_s / horizon_s if horizon_s else None, total, longer)
 
 
 SOURCES = (

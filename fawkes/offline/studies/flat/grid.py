@@ -33,10 +33,12 @@ OWN = "own"
 #: sources on which the outcome of a run depends, besides the text of its policy
 _SOURCES = tuple(
     f"offline/studies/flat/{name}"
-    for name in ("compiled", "allocators.py", "deadlines.py", "engine.py", "jobs.py", "metrics.py", "twins.py")
-)
+    for name in (
+        "compiled", "allocators.py", "deadlines.py", "engine.py", "jobs.py", "metrics.py", "play.py", "twins.py"
+    )
+)  # fmt: skip
 #: what the readable pool depends on besides
-_READABLE = ("offline/studies/flat/pool.py", "core/state/admitting.py", "policy/admission.py", "policy/__init__.py")
+_READABLE = ("offline/studies/flat/pool.py", "core/state/admitting.py", "policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +196,8 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
                 "allocator": allocator,
                 "seeds": len(runs),
                 "sdr": _mean(runs, "sdr"),
-                "sdr_least": min(row["sdr"] for row in runs),
-                "sdr_most": max(row["sdr"] for row in runs),
+                "sdr_least": min((row["sdr"] for row in runs if row["sdr"] is not None), default=None),
+                "sdr_most": max((row["sdr"] for row in runs if row["sdr"] is not None), default=None),
                 **{metric: _mean(runs, metric) for metric in ("ptr", "wtr", "unserved", "utilisation")},
                 "fairness": _sampled(runs, "fairness"),
                 "fairness_ci": fair.half_width,
@@ -212,9 +214,10 @@ def summary(rows: Iterable[Row], reference: str = "REACTIVE") -> list[dict[str, 
 
 def _sampled(runs: Sequence[Row], key: str) -> float | None:
     """The mean over the seeds; None when no sample found a job that ran."""
-    means = [row[key]["mean"] for row in runs if row[key]["count"]]
-    return float(sum(means)) / len(means) if means else None
+    return _mean([row[key] for row in runs if row[key]["count"]], "mean")
 
 
-def _mean(runs: Sequence[Row], key: str) -> float:
-    return float(sum(row[key] for row in runs)) / len(runs)
+def _mean(runs: Sequence[Row], key: str) -> float | None:
+    """The mean over the seeds in which the figure is known; None without any."""
+    known = [row[key] for row in runs if row[key] is not None]
+    return float(sum(known)) / len(known) if known else None

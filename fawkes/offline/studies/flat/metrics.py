@@ -114,12 +114,12 @@ def welch(first: Mean, second: Mean) -> Welch | None:
 class IdleGroups:
     """Groups of ``size`` CPUs that are idle at the same time, up to the last submission.
 
-    ``existence`` is the part of time in which at least one such group exists. ``longer`` has for each of `EDGES_S` the
-    part of idle intervals that last longer; empty without intervals.
+    ``existence`` is the part of time in which at least one such group exists, None where no time passes. ``longer`` has
+    for each of `EDGES_S` the part of idle intervals that last longer; empty without intervals.
     """
 
     size: int
-    existence: float
+    existence: float | None
     intervals: int
     longer: tuple[float, ...]
 
@@ -129,7 +129,8 @@ class FlatOutcome:
     """The ends of the jobs of one run, and how the pool was shared up to the last submission.
 
     ``ends`` has a code of `ENDS` for each job, ``finish_s`` the time at which it left the pool (NaN while open) and
-    ``consumed_s`` the CPU seconds that it used, ``granted`` the CPUs that it held last.
+    ``consumed_s`` the CPU seconds that it used, ``granted`` the CPUs that it held last. ``deadline_s`` is infinite
+    without a deadline. ``utilisation`` is None where no time passes.
     """
 
     ends: NDArray[np.int8]
@@ -138,26 +139,35 @@ class FlatOutcome:
     granted: Ints
     consumed_s: Floats
     work_s: Floats
-    utilisation: float
+    deadline_s: Floats
+    utilisation: float | None
     fairness: Mean
     equality: Mean
     idle: tuple[IdleGroups, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Metrics as values for JSON: satisfied deadlines, parts of the work, utilisation, fairness, idle groups."""
-        total, jobs = float(self.work_s.sum()), len(self.ends)
-        met = self.ends == MET
+        """Metrics as values for JSON: satisfied deadlines, parts of the work, utilisation, fairness, idle groups.
+
+        Deadlines and work are judged of the jobs that have a deadline (``due``), None without any; ``finished`` counts
+        the others that ended.
+        """
+        due = np.isfinite(self.deadline_s)
+        met = (self.ends == MET) & due
         failed = (self.ends == MISSED) | (self.ends == KILLED)
+        total = float(self.work_s[due].sum())
         done, wasted = float(self.work_s[met].sum()), float(self.consumed_s[failed].sum())
-        unserved = float((self.work_s - self.consumed_s)[~met].sum())
+        unserved = float((self.work_s - self.consumed_s)[~met & due].sum())
         counts = {name: int((self.ends == code).sum()) for code, name in enumerate(ENDS) if code != OPEN}
         return {
-            "jobs": jobs,
+            "jobs": len(self.ends),
             **counts,
-            "sdr": float(met.mean()) if jobs else 0.0,
-            "ptr": done / total if total else 0.0,
-            "wtr": wasted / total if total else 0.0,
-            "unserved": unserved / total if total else 0.0,
+            "met": int(met.sum()),
+            "due": int(due.sum()),
+            "finished": counts["met"] - int(met.sum()),
+            "sdr": float(met[due].mean()) if due.any() else None,
+            "ptr": done / total if total else None,
+            "wtr": wasted / total if total else None,
+            "unserved": unserved / total if total else None,
             "utilisation": self.utilisation,
             "fairness": self.fairness.plain(),
             "equality": self.equality.plain(),

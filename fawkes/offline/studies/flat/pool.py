@@ -103,7 +103,8 @@ class FlatPool:
         horizon = self._jobs.span_s * self.capacity
         return FlatOutcome(
             self._ends, self._finish, self._start, self._granted, self._consumed, self._jobs.work_s,
-            utilisation=busy / horizon if horizon else 0.0, fairness=fairness, equality=equal, idle=idle,
+            self._deadlines, utilisation=busy / horizon if horizon else None,
+            fairness=fairness, equality=equal, idle=idle,
         )  # fmt: skip
 
     def _next_time(self) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 from fawkes.base.catalog import Kind, bundled_dir
 from fawkes.base.errors import FawkesError
 from fawkes.base.version import PACKAGE
-from fawkes.offline.runs.code import digest_of
+from fawkes.offline.runs import code
 from fawkes.offline.runs.folder import stamp_of, write_json
 from fawkes.offline.runs.work import Row, Runner, finish, in_this_process
 from fawkes.offline.studies.paper.experiments import macro, micro
@@ -24,14 +24,12 @@ Value = str | int | float | bool
 
 APPS = ("WC", "ST", "PR", "KM", "TT", "AH")
 ROLES = ("TC", "TR")
-#: what a run depends on beside its own values
-_SOURCES = (
-    "core", "sim", "workload", "engine", "config/settings/keys.py", "config/settings/presets.py",
-    "config/settings/settings.py", "offline/scenarios/applications.py", "offline/scenarios/scenario.py",
-    "report/history.py", "report/pictures/steps.py", "report/pictures/course.py",
-    "offline/studies/paper/judging/fixed.py", "offline/studies/paper/experiments/macro.py",
-    "offline/studies/paper/experiments/micro.py", "offline/studies/paper/judging/models.py",
+SOURCES = (
+    *code.SOURCES, "config/settings", "report/pictures/course.py", "offline/studies/paper/runs.py",
+    "offline/studies/paper/judging/fixed.py", "offline/studies/paper/judging/models.py",
+    "offline/studies/paper/experiments/macro.py", "offline/studies/paper/experiments/micro.py",
 )  # fmt: skip
+"""The code on which a run depends, beside its own values."""
 _ERROR_LETTERS = 400
 #: the longest runs begin first, so that the last worker does not begin with one when all others are done; but other
 #: replays and the sweep come last, which an interrupted page can do without
@@ -174,5 +172,5 @@ def _length(run: PaperRun) -> tuple[bool, int, int]:
 @cache
 def sources() -> str:
     """A fingerprint of all that decides what comes out of a run: rows of another version are not taken."""
-    policies = digest_of(bundled_dir(Kind.POLICY), ("policies",))
-    return digest_of(PACKAGE, _SOURCES)[:8] + policies[:8]
+    policies = code.digest_of(bundled_dir(Kind.POLICY), ("policies",))
+    return code.digest_of(PACKAGE, SOURCES)[:8] + policies[:8]

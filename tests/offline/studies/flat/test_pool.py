@@ -54,6 +54,7 @@ def test_3_5_6_work_is_conserved(seed: int, kind: str, allocator: str) -> None:
     assert (outcome.consumed_s >= 0).all()
     last = np.nanmax(outcome.finish_s)
     assert plain["ptr"] <= 300 * last / jobs.work_s.sum() + 1e-9
+    assert outcome.utilisation is not None
     assert 0 <= outcome.utilisation <= 1 + 1e-9
 
 
@@ -248,7 +249,28 @@ def test_a_pool_without_cpus_is_refused() -> None:
 
 def test_no_jobs_are_no_work() -> None:
     plain = run(jobs_of(), 4, "PYTHIA").plain()
-    assert (plain["jobs"], plain["sdr"], plain["ptr"]) == (0, 0.0, 0.0)
+    assert (plain["jobs"], plain["sdr"], plain["ptr"], plain["utilisation"]) == (0, None, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readable", [True, False])
+def test_deadlines_and_their_work_are_judged_of_the_jobs_that_have_one(readable: bool) -> None:
+    jobs = jobs_of((0, 4, 40, 100.0), (10, 2, 10, inf), (20, 1, 5, 1.0), (120, 3, 30, inf))
+    plain = run(jobs, 4, "REACTIVE", readable=readable).plain()
+    assert [plain[key] for key in ("jobs", "due", "met", "finished", "sdr")] == [4, 2, 1, 2, 0.5]
+    assert plain["ptr"] == pytest.approx(40 / 45)
+    assert plain["ptr"] + plain["wtr"] + plain["unserved"] == pytest.approx(1)
+    none = run(jobs_of((0, 4, 40, inf)), 4, "REACTIVE", readable=readable).plain()
+    assert [none[key] for key in ("met", "due", "finished", "sdr", "ptr")] == [0, 0, 1, None, None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readable", [True, False])
+def test_use_of_jobs_that_all_come_at_once_is_not_known(readable: bool) -> None:
+    """All is measured up to the last submission, and no time passes until then."""
+    plain = run(jobs_of((0, 4, 40, 100.0), (0, 4, 40, 100.0)), 4, "REACTIVE", readable=readable).plain()
+    assert plain["utilisation"] is None
+    assert {group["existence"] for group in plain["idle"].values()} == {None}
 
 
 def outcome_of(kind: str) -> FlatOutcome:
