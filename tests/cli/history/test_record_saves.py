@@ -80,7 +80,7 @@ def test_preemption_policies_of_one_name_are_refused(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         shutil.copy(ROOT / "policies" / "preemption" / "kill.py", tmp_path / folder / "mine.py")
     for names in (f"{tmp_path}/x/mine.py,{tmp_path}/y/mine.py", "kill,KILL"):
-        with pytest.raises(UserError, match="the policy .* is named twice"):
+        with pytest.raises(UserError, match=r"the policy .* is named twice"):
             preemption_variants(CATALOG, names, {"": {}})
 
 

@@ -155,6 +155,7 @@ def test_a_reference_time_is_that_under_the_replication_of_its_mr_cluster(replic
     mine = replace(mine, spec=replace(mine.spec, replication=replication))
     alone = plan(mine, nodes=4, constants=replace(DAS4, spread=0.0))
     (ran,) = history.jobs(simulate(ready(alone, "None")))
+    assert ran.finished_us and ran.run_us
     assert ran.slowdown == pytest.approx((ran.finished_us - ran.submitted_us) / ran.run_us, rel=0.01)
 
 
@@ -163,10 +164,10 @@ def test_a_reference_time_depends_on_no_other_job_and_no_other_mr_cluster() -> N
     a = demand("a", come=coming([job("a-1"), job("a-2", gigabytes=2)], "a"))
     b = demand("b", come=coming([job("b-1", gigabytes=3), job("b-2")], "b"))
     both = plan(a, b)
-    times = reference_times(both.scenario(CATALOG), both.demands)
+    times = {str(name): us for name, us in reference_times(both.scenario(CATALOG), both.demands).items()}
     assert times["a-1"] == times["b-2"]
     for others in ((b, a), (b,), (demand("a", 3, come=a.jobs), b)):
-        again = reference_times(both.scenario(CATALOG), others)
+        again = {str(name): us for name, us in reference_times(both.scenario(CATALOG), others).items()}
         assert {name: again[name] for name in ("b-1", "b-2")} == {name: times[name] for name in ("b-1", "b-2")}
 
 
@@ -187,7 +188,7 @@ def test_a_chain_from_one_mr_cluster_to_another_can_be_perturbed() -> None:
     first, then = coming([job("t0", 10)], "a"), coming([job("t1", 10, after=("t0",)), job("t2", 5, after=("t1",))], "b")
     moved = shaken((demand("a", come=first), demand("b", come=then)), 1, 1, 9 * SECOND_US)
     assert {each.spec.id: each.after for each in moved[1].jobs} == {"t1": ("t0",), "t2": ("t1",)}
-    times = {each.spec.id: each.at_us for each in moved[1].jobs}
+    times = {str(each.spec.id): each.at_us for each in moved[1].jobs}
     assert times["t2"] >= times["t1"]
 
 
