@@ -86,7 +86,7 @@ def crossed(choices: Mapping[str, Sequence[Any]], *, where: str = "") -> dict[st
             raise UserError(f"{key} has no value", where=where, hint="Give one or more, or leave the key out")
         if len(set(map(_text, choices[key]))) < len(choices[key]):
             raise UserError(f"{key} has a value twice", where=where, hint="Give each value once")
-    variants = {}
+    variants: dict[str, Mapping[str, Any]] = {}
     for values in itertools.product(*(choices[key] for key in keys)):
         pairs = dict(zip(keys, values, strict=True))
         variants[" ".join(f"{key}={_text(value)}" for key, value in pairs.items())] = pairs
