@@ -6,7 +6,6 @@ are names of the package ``fawkes`` itself. An error is a `FawkesError`, and its
 
 from __future__ import annotations
 
-import itertools
 import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -25,14 +24,16 @@ from fawkes.offline.outcomes.outcome import Outcome, outcome_of
 from fawkes.offline.outcomes.statistics import frame_of, table_of, with_settings
 from fawkes.offline.runs.folder import refuse_present, write_run
 from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell
-from fawkes.offline.runs.settings import admission_named, policies_named
+from fawkes.offline.runs.settings import admission_named, crossed, policies_named
 from fawkes.offline.runs.work import Row, finish, in_this_process, on_dask, on_processes
+from fawkes.offline.scenarios.notes import CopyNote, rows_notes, run_notes, struck_nobody
 from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.offline.scenarios.scenario import simulate as run_scenario
 from fawkes.report.pictures import frames
 from fawkes.report.pictures.course import course_of
 from fawkes.report.pictures.panels import changes_of_table, course_over_time, slowdowns_of_table
+from fawkes.sim.hadoop.model import TaskEvent
 from fawkes.store.base import Reader
 from fawkes.workload.formats.formats import read_workload as read_trace
 from fawkes.workload.looking.pictures import workload_picture
@@ -42,8 +43,6 @@ from fawkes.workload.model import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from fawkes.sim.hadoop.model import TaskEvent
 
 Say = Callable[[str], None]
 _SEVERAL = (list, tuple)
@@ -56,11 +55,12 @@ def silent(text: str) -> None:
 class Run:
     """One run of a scenario: totals, and frames that are made when they are asked for. Times are seconds.
 
-    ``notes`` say what a reader of the figures must know: what the trace lacked and the model made up.
+    ``notes`` say what a reader of the figures must know: what the trace lacked and the model made up, and faults that
+    the model takes too lightly.
     """
 
-    def __init__(self, plan: Plan, policy: str, store: Reader, outcome: Outcome) -> None:
-        self.name, self.policy, self.notes = plan.name, policy, plan.notes
+    def __init__(self, plan: Plan, policy: str, store: Reader, outcome: Outcome, notes: Sequence[str] = ()) -> None:
+        self.name, self.policy, self.notes = plan.name, policy, (*plan.notes, *notes)
         self._store, self._outcome = store, outcome
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class Comparison:
     """
 
     def __init__(self, name: str, baseline: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> None:
-        self.name, self.baseline, self.notes = name, baseline, tuple(notes)
+        self.name, self.baseline, self.notes = name, baseline, (*notes, *rows_notes(rows))
         self._table = table_of(rows, baseline)
         self.runs: pd.DataFrame = frame_of(rows)
         self.table: pd.DataFrame = with_settings(pd.DataFrame(self._table))
@@ -191,9 +191,10 @@ def simulate(
     chosen = plan.scenario(catalog, policy=policy_file, changes=said.settings)
     plan = plan.with_references(chosen)
     ready = with_demands(chosen, plan.demands)
-    tasks: list[TaskEvent] | None = [] if ready.keeps_tasks else None
-    store = run_scenario(ready, tasks=tasks)
-    return Run(plan, chosen.policy.name, store, outcome_of(store, tasks, with_losses=bool(plan.losses)))
+    copies, tasks = CopyNote(plan.losses), list[TaskEvent]() if ready.keeps_tasks else None
+    store = run_scenario(ready, watch=copies, tasks=tasks)
+    outcome = outcome_of(store, tasks, with_losses=bool(plan.losses))
+    return Run(plan, chosen.policy.name, store, outcome, run_notes(copies.lost, struck_nobody(store, plan.losses)))
 
 
 def compare(
@@ -279,20 +280,14 @@ def _whole(name: str, value: int, least: int, most: int) -> int:
 
 
 def variants_of(settings: Mapping[str, Any], catalog: Catalog) -> dict[str, Mapping[str, Any]]:
-    """Every combination of the alternatives, by a label such as ``tau=5 period=60s``; UserError for a value twice."""
+    """Every combination of the alternatives, by its label as of `crossed`; UserError for a value twice."""
     choices = {key: list(value) if isinstance(value, _SEVERAL) else [value] for key, value in settings.items()}
-    for key, values in choices.items():
-        if not values:
-            raise UserError(f"{key} has no value", hint="Give one or more, or leave the key out")
-        if len(set(map(repr, values))) < len(values):
-            raise UserError(f"{key} has a value twice", hint="Give each value once")
-    variants: dict[str, Mapping[str, Any]] = {}
-    for combination in itertools.product(*choices.values()):
-        pairs = dict(zip(choices, combination, strict=True))
-        label = " ".join(f"{key}={value}" for key, value in pairs.items())
-        name = pairs.get("admission")
-        variants[label] = pairs if name is None else {**pairs, "admission": admission_named(catalog, str(name))}
-    return variants
+    return {
+        label: {**pairs, "admission": admission_named(catalog, str(pairs["admission"]))}
+        if pairs.get("admission") is not None
+        else pairs
+        for label, pairs in crossed(choices).items()
+    }
 
 
 def spread_of(spread: str) -> int:

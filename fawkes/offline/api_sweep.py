@@ -28,6 +28,7 @@ from fawkes.offline.outcomes.statistics import FIGURES, frame_of, front_of, with
 from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, grid_of, run_cell, scenarios_of
 from fawkes.offline.runs.settings import policies_named
 from fawkes.offline.runs.work import Row, Runner, dask_client, finish, in_this_process, on_pool, processes_for
+from fawkes.offline.scenarios.notes import rows_notes
 from fawkes.offline.scenarios.read import plan_named
 from fawkes.report.pictures.panels import front_of_table
 from fawkes.sim.engines import compile_now
@@ -50,7 +51,7 @@ class Sweep:
     """
 
     def __init__(self, name: str, rows: Sequence[Row], variants: Mapping[str, Settings], notes: Sequence[str]) -> None:
-        self.name, self.notes = name, tuple(notes)
+        self.name, self.notes = name, (*notes, *rows_notes(rows))
         self._table = front_of(rows)
         moves = [row["moves"] for row in rows]
         self.runs: pd.DataFrame = _with_keys(frame_of(rows).assign(moves=moves), rows, variants)

@@ -14,7 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import fawkes
+from fawkes.base.catalog import Catalog
 from fawkes.cli.main import cli
+from fawkes.cli.offline.compare import variants_under
+from fawkes.offline import api
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = "fb-2009-small"
@@ -68,6 +71,68 @@ def test_alternatives_are_combined_and_nothing_is_kept_without_a_folder(
     comparison = fawkes.compare(SCENARIO, ["TD", "None"], settings={"tau": [5, 20], "period": "60s"}, replays=1)
     assert sorted(set(comparison.table["settings"])) == ["tau=20 period=60s", "tau=5 period=60s"]
     assert list(tmp_path.iterdir()) == []
+
+
+FAULTS = """
+[pool]
+nodes = 8
+[settings]
+preset = "paper"
+[[cluster]]
+id = "a"
+min_nodes = 3
+replication = 2
+[[cluster]]
+id = "b"
+min_nodes = 2
+replication = 2
+at = "5m"
+[[job]]
+cluster = "a"
+id = "long"
+kind = "sleep"
+maps = 40
+map_time = "30s"
+reduces = 0
+[[fault]]
+masters_of = "b"
+at = "1m"
+[[fault]]
+node = "node02"
+at = "2m"
+back = "4m"
+emptied = true
+[[fault]]
+node = "node03"
+at = "2m"
+back = "4m"
+emptied = true
+"""
+
+
+def test_the_notes_on_faults_are_those_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "faults.toml"
+    path.write_text(FAULTS)
+    told = CliRunner().invoke(cli, ["simulate", str(path)]).stderr
+    notes = fawkes.simulate(path).notes
+    assert [note[:20] for note in notes] == ["core nodes with all ", "losses of masters st"]
+    assert all(f"note: {note}" in told for note in notes)
+    compared = fawkes.compare(path, ["None"], replays=2)
+    assert [note[:14] for note in compared.notes] == ["in 2 of 2 runs"] * 2
+    assert compared.runs[["lost_copies", "missed"]].to_numpy().tolist() == [[1, 1], [1, 1]]
+    assert fawkes.sweep(path, {"tau": 5}, ["None"], replays=2).notes == compared.notes
+
+
+def test_labels_are_those_of_the_command(tmp_path: Path) -> None:
+    """So that either goes on in the folder of the other."""
+    catalog = Catalog(site=tmp_path)
+    settings = {"tau": [5, 10], "moves_must_pay": True, "pool.sites": [["x", "y"]], "admission": ["fifo", "justice"]}
+    said = (("tau", "5,10"), ("moves_must_pay", "true"), ("pool.sites", '["x","y"]'))
+    variants = variants_under(catalog, "fifo, justice", said)
+    assert variants == api.variants_of(settings, catalog)
+    assert list(variants)[-1] == 'admission=justice tau=10 moves_must_pay=true pool.sites=["x", "y"]'
+    with pytest.raises(fawkes.FawkesError, match="period has a value twice"):
+        variants_under(catalog, None, (("period", '60s,"60s"'),))
 
 
 @pytest.mark.parametrize(

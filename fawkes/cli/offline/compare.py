@@ -85,6 +85,7 @@ def compare(
     """
     from fawkes.offline.runs.grid import GridFolder, grid_of, run_cell
     from fawkes.offline.runs.work import finish, in_this_process, on_dask, on_processes
+    from fawkes.offline.scenarios.notes import rows_notes
 
     count = jobs or os.cpu_count() or 1
     run: Runner = on_dask(dask) if dask else on_processes(count) if count > 1 else in_this_process
@@ -105,7 +106,8 @@ def compare(
         note(f"{there} of {len(grid.cells)} runs are finished already, in {folder.folder}")
     with progress("compare", len(grid.cells) - there) as step:
         rows = finish(partial(run_cell, grid), grid.cells, folder, run, step)
-    _warn(grid, rows)
+    for line in rows_notes(rows):
+        warn(f"note: {line}")
     by_row = _regrets(grid, rows, run) if regret else None
     _tell(rows, baseline, folder.folder, output, by_row, front=front, spread_us=spread)
     picture = draw_divisions(grid, rows, folder.folder)
@@ -126,33 +128,21 @@ def variants_under(
     catalog: Catalog, admission: str | None, settings: tuple[tuple[str, str], ...]
 ) -> dict[str, Mapping[str, Any]]:
     """Every combination of settings, under each of the admission policies that are named; UserError for a wrong one."""
-    from fawkes.offline.runs.settings import admission_named, variants_of
+    from fawkes.offline.runs.settings import admission_named, choices_of, crossed
 
-    variants = variants_of(settings)
+    choices = choices_of(settings)
     if admission is None:
-        return variants
-    if any(key == "admission" for key, _ in settings):
+        return crossed(choices, where="--set")
+    if "admission" in choices:
         raise UserError("'admission' is set twice", where="--set", hint="Give --admission alone")
-    crossed: dict[str, Mapping[str, Any]] = {}
+    names: dict[str, str] = {}
     for name in (each.strip() for each in admission.split(",")):
         chosen_name = admission_named(catalog, name, where="--admission")
-        for label, changes in variants.items():
-            both = f"admission={name} {label}".strip()
-            if both in crossed:
-                raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
-            crossed[both] = {**changes, "admission": chosen_name}
-    return crossed
-
-
-def _warn(grid: Grid, rows: list[dict[str, Any]]) -> None:
-    from fawkes.offline.scenarios.notes import copies_note, nobody_note
-
-    lost = [row["lost_copies"] for row in rows if row.get("lost_copies")]
-    if lost:
-        warn(f"note: in {len(lost)} of {len(rows)} runs {copies_note(lost[0])}")
-    missed = [row["missed"] for row in rows if row.get("missed")]
-    if missed:
-        warn(f"note: in {len(missed)} of {len(rows)} runs {nobody_note(missed[0])}")
+        if chosen_name in names.values():
+            raise UserError(f"the policy {name!r} is named twice", where="--admission", hint="Name each once")
+        names[name] = chosen_name
+    variants = crossed({"admission": list(names), **choices}, where="--set")
+    return {label: {**changes, "admission": names[changes["admission"]]} for label, changes in variants.items()}
 
 
 def _regrets(grid: Grid, rows: list[dict[str, Any]], run: Runner) -> dict[tuple[str, str], float | None]:

@@ -105,7 +105,7 @@ def simulate(
     from fawkes.offline.outcomes.outcome import outcome_of
     from fawkes.offline.runs.folder import PARTS_OF_A_RUN, refuse_present, write_run
     from fawkes.offline.runs.settings import admission_named, values_of
-    from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
+    from fawkes.offline.scenarios.notes import CopyNote, run_notes, struck_nobody
     from fawkes.offline.scenarios.plan import with_demands
     from fawkes.offline.scenarios.scenario import simulate as run
 
@@ -130,10 +130,8 @@ def simulate(
         outcome = outcome_of(store, tasks, with_losses=bool(plan.losses))
         if out is not None:
             write_run(out, store, outcome, f"{plan.name} under {chosen.policy.name}", step)
-    if copies.lost:
-        warn(f"note: {copies_note(copies.lost)}")
-    if missed := nobody_note(struck_nobody(store, plan.losses)):
-        warn(f"note: {missed}")
+    for line in run_notes(copies.lost, struck_nobody(store, plan.losses)):
+        warn(f"note: {line}")
     _tell(outcome, output, None if ledger is None else beside(ledger, store))
     if out is not None:
         note(f"what happened: fawkes --site {out} events")

@@ -191,7 +191,9 @@ _ALL: Final = (
     Field("most_nodes", "most nodes", "The most nodes it held at any time.", COUNT),
     Field("share", "share", "Its share of the capacity in service.", SHARE),
     Field("weight", "weight", "The share that it should have, by the policy.", SHARE),
-    Field("mean_share", "mean share", "Its mean share over the period before the tick (c).", SHARE),
+    Field(
+        "mean_share", "mean share", "Its mean share in the period before the tick (c), or since its first node.", SHARE
+    ),
     Field("y", "y", "What the policy measured for it.", FIGURE),
     Field("discrimination", "D", "Its discrimination, (c - w) T: below 0 it had less than its weight.", SIGNED),
     Field("pinned", "pinned", "Whether its target is its minimum, whatever the weights say.", YES),

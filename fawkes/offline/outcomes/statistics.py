@@ -51,7 +51,7 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
             for key, value in row.items()
             if key not in ("clusters", "variant", "nodes", "moves", "lost_copies", "missed")
         }
-        plain["lost_copies"] = len(row.get("lost_copies", ()))
+        plain |= {key: len(row.get(key, ())) for key in ("lost_copies", "missed")}
         for cluster in row["clusters"]:
             named = {f"{cluster['cluster']}_{key}": value for key, value in cluster.items() if key != "cluster"}
             plain |= {f"{name}_of_cluster" if name in plain else name: value for name, value in named.items()}

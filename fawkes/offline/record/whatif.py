@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.base.catalog import Catalog, CatalogFile, Kind
+from fawkes.base.errors import UserError
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
 from fawkes.offline.outcomes.beside import beside
@@ -112,11 +114,17 @@ def ranked(rows: Sequence[Row], baseline: str) -> list[dict[str, Any]]:
 def preemption_variants(
     catalog: Catalog, names: str, variants: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
-    """Each variant under each preemption policy that is named, with commas, or all; UserError for a wrong name."""
+    """Each variant under each preemption policy that is named, with commas, or all; UserError for a wrong name.
+
+    Also for a name twice: labels have the names of policies, and two files may have one name.
+    """
     every = names.strip().casefold() == "all"
     policies = (
         catalog.all(Kind.PREEMPTION) if every else [catalog.find(Kind.PREEMPTION, n.strip()) for n in names.split(",")]
     )
+    for name, count in Counter(policy.title for policy in policies).items():
+        if count > 1:
+            raise UserError(f"the policy {name!r} is named twice", where="--preemption", hint="Name each once")
     return {
         f"{PREEMPTION}{policy.title} {label}".strip(): {**changes, "preemption": str(policy.path.resolve())}
         for policy in policies

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fawkes.base.catalog import Catalog, CatalogFile, Kind, Origin
@@ -60,21 +61,38 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in _PART.findall(text) if part.strip()]
 
 
-def variants_of(said: Iterable[tuple[str, str]]) -> dict[str, Mapping[str, Any]]:
-    """Every combination of values that commas divide, by a label such as ``tau=5 period=60s``; one without settings.
+def choices_of(said: Iterable[tuple[str, str]]) -> dict[str, list[Any]]:
+    """The values of each key, which commas divide; those in quotes and brackets divide nothing.
 
-    Commas in quotes and brackets divide nothing. UserError when a key or one of its values is given twice.
+    UserError when a key is given twice.
     """
-    choices: dict[str, list[str]] = {}
+    choices: dict[str, list[Any]] = {}
     for key, text in said:
         if key in choices:
             raise UserError(f"{key!r} is set twice", where="--set", hint="Write its values with commas: tau=5,10,20")
-        choices[key] = _parts(text)
-        if len(set(choices[key])) < len(choices[key]):
-            raise UserError(f"{key}={text} has a value twice", where="--set", hint="Give each value once")
+        choices[key] = [value_of(part) for part in _parts(text)]
+    return choices
+
+
+def crossed(choices: Mapping[str, Sequence[Any]], *, where: str = "") -> dict[str, Mapping[str, Any]]:
+    """Every combination of the values, by a label such as ``tau=5 period=60s``, which has an admission policy first.
+
+    Commands and Python give the same labels, so that one goes on in the folder of the other. UserError for a key
+    without a value and for a value twice.
+    """
+    keys = sorted(choices, key=lambda key: key != "admission")
+    for key in keys:
+        if not choices[key]:
+            raise UserError(f"{key} has no value", where=where, hint="Give one or more, or leave the key out")
+        if len(set(map(_text, choices[key]))) < len(choices[key]):
+            raise UserError(f"{key} has a value twice", where=where, hint="Give each value once")
     variants: dict[str, Mapping[str, Any]] = {}
-    for combination in itertools.product(*choices.values()):
-        pairs = dict(zip(choices, combination, strict=True))
-        label = " ".join(f"{key}={text}" for key, text in pairs.items())
-        variants[label] = {key: value_of(text) for key, text in pairs.items()}
+    for values in itertools.product(*(choices[key] for key in keys)):
+        pairs = dict(zip(keys, values, strict=True))
+        variants[" ".join(f"{key}={_text(value)}" for key, value in pairs.items())] = pairs
     return variants
+
+
+def _text(value: Any) -> str:
+    """A value as TOML has it, but texts without quotes."""
+    return json.dumps(value, default=str) if isinstance(value, bool | list | tuple) else str(value)

@@ -35,7 +35,7 @@ class Demand:
 
     It is requested ``requested_us`` after the start of the run, or after the MR-cluster ``behind`` runs. Its jobs count
     from the request, those of ``once_running`` from the moment at which it runs, those of ``from_start`` from the start
-    of the run.
+    of the run: they wait for the request.
     """
 
     spec: ClusterSpec
@@ -94,13 +94,22 @@ def shaken(demands: Sequence[Demand], seed: int, replay: int, spread_us: int) ->
     Numbers are drawn for each replay and MR-cluster by itself. No job comes before its MR-cluster is requested.
     """
 
-    def moved(demand: Demand, part: str) -> Callable[[Sequence[Coming]], Iterable[Coming]]:
+    def moved(demand: Demand, part: str, least_us: int = 0) -> Callable[[Sequence[Coming]], Iterable[Coming]]:
         def change(jobs: Sequence[Coming]) -> Iterable[Coming]:
-            shells = [TraceJob(id=job.spec.id, submit_us=job.at_us, after=job.after) for job in jobs]
-            chance = rng(seed, "replay", str(replay), demand.spec.id, part)
             by_id = {job.spec.id: job for job in jobs}
+            # Jobs of other parts are waited for in the run, whatever their times are.
+            shells = [
+                TraceJob(
+                    id=job.spec.id,
+                    submit_us=max(0, job.at_us - least_us),
+                    after=tuple(name for name in job.after if name in by_id),
+                )
+                for job in jobs
+            ]
+            chance = rng(seed, "replay", str(replay), demand.spec.id, part)
             return [
-                replace(by_id[JobId(shell.id)], at_us=shell.submit_us) for shell in perturbed(shells, chance, spread_us)
+                replace(by_id[JobId(shell.id)], at_us=least_us + shell.submit_us)
+                for shell in perturbed(shells, chance, spread_us)
             ]
 
         return change
@@ -110,7 +119,7 @@ def shaken(demands: Sequence[Demand], seed: int, replay: int, spread_us: int) ->
             demand,
             jobs=tuple(moved(demand, "request")(demand.jobs)),
             once_running=tuple(moved(demand, "running")(demand.once_running)),
-            from_start=tuple(moved(demand, "start")(demand.from_start)),
+            from_start=tuple(moved(demand, "start", 0 if demand.behind else demand.requested_us)(demand.from_start)),
         )
         for demand in demands
     )
@@ -152,7 +161,7 @@ def wishes(demands: Sequence[Demand], idle_us: int | None) -> tuple[Wish, ...]:
 
 def _submissions(demand: Demand) -> Iterable[Wish]:
     for job in demand.from_start:
-        yield _wish(job, at_us=job.at_us)
+        yield _wish(job, at_us=job.at_us, delay_us=demand.requested_us, running=demand.behind)
     for job in demand.jobs:
         if demand.behind:
             yield _wish(job, delay_us=demand.requested_us + job.at_us, running=demand.behind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
@@ -43,7 +44,7 @@ _RIGID = "all processors of a rigid job start at once"
 class Plan:
     """Pool, model and demands; ``settings`` are the keys of ``fawkes.toml`` that the scenario gives.
 
-    ``file`` is where they stand, for errors; a policy's path is relative to ``base``. Jobs of the MR-clusters in
+    ``file`` is where they stand, for errors; a policy's path is relative to ``base``. The jobs in
     ``unreferenced`` get no reference times by simulation. ``notes`` say what was skipped, mended or made up in traces.
     """
 
@@ -59,7 +60,7 @@ class Plan:
     limit_us: int = LIMIT_US
     file: str = ""
     base: Path = field(default_factory=Path)
-    unreferenced: frozenset[str] = frozenset()
+    unreferenced: frozenset[JobId] = frozenset()
     bounds: WorkerLimits = USUAL
     notes: tuple[str, ...] = ()
 
@@ -129,7 +130,10 @@ class Plan:
 
     def with_references(self, scenario: Scenario) -> Plan:
         """The plan with the reference time of each job that had none, by simulation in the scenario's model."""
-        wanted = [demand for demand in self.demands if demand.spec.id not in self.unreferenced]
+        wanted = [
+            demand.mapped(lambda jobs: [job for job in jobs if job.spec.id not in self.unreferenced])
+            for demand in self.demands
+        ]
         return replace(self, demands=referenced(self.demands, reference_times(scenario, wanted)))
 
 
@@ -293,14 +297,14 @@ _LONG_US = 100 * 365 * _STATIC_US
 def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId, int]:
     """The execution time in microseconds of each job that has no reference time yet, by its id.
 
-    Each distinct profile runs once for each minimum size (three times when tasks differ by chance), one after another
-    on one static MR-cluster without other jobs, in the model of the ``scenario``. A rigid job takes what its trace
-    says.
+    Each distinct profile runs once for each minimum size and replication (three times when tasks differ by chance), one
+    after another on one static MR-cluster without other jobs, in the model of the ``scenario``. A rigid job takes what
+    its trace says.
     """
     times: dict[JobId, int] = {}
-    wanted: dict[int, dict[tuple[Profile, bool], list[JobId]]] = {}
+    wanted: dict[tuple[int, int], dict[tuple[Profile, bool], list[JobId]]] = {}
     for demand in demands:
-        group = wanted.setdefault(demand.spec.min_nodes, {})
+        group = wanted.setdefault((demand.spec.min_nodes, demand.spec.replication), {})
         for job in demand.all_jobs:
             if job.spec.reference_us is None:
                 profile = profile_of(job.spec)
@@ -309,18 +313,18 @@ def reference_times(scenario: Scenario, demands: Sequence[Demand]) -> dict[JobId
                     times[job.spec.id] = profile.map_us
                 else:
                     group.setdefault((profile, has_chance(job.spec, profile)), []).append(job.spec.id)
-    for nodes, group in sorted(wanted.items()):
-        for (_, ids), took_us in zip(group.items(), _alone(scenario, nodes, list(group)), strict=True):
+    for size, group in sorted(wanted.items()):
+        for (_, ids), took_us in zip(group.items(), _alone(scenario, *size, list(group)), strict=True):
             times |= dict.fromkeys(ids, took_us)
     return times
 
 
-def _alone(scenario: Scenario, nodes: int, profiles: Sequence[tuple[Profile, bool]]) -> list[int]:
+def _alone(scenario: Scenario, nodes: int, replication: int, profiles: Sequence[tuple[Profile, bool]]) -> list[int]:
     if not profiles:
         return []
     times = _TIMES if scenario.constants.spread or scenario.constants.stragglers else 1
-    names = [JobId(f"alone-{number:06d}") for number in range(len(profiles) * times)]
-    request = Requested(at_us=0, spec=ClusterSpec(id=_ALONE, min_nodes=nodes, replication=1))
+    names = [_name(*kind, turn) for kind in profiles for turn in range(times)]
+    request = Requested(at_us=0, spec=ClusterSpec(id=_ALONE, min_nodes=nodes, replication=replication))
     jobs = [
         Wish(
             event=Submitted(at_us=0, spec=_spec(name, *profiles[number // times])),
@@ -345,6 +349,11 @@ def _alone(scenario: Scenario, nodes: int, profiles: Sequence[tuple[Profile, boo
     took = {job.id: job.run_us for job in history.jobs(simulate(static)) if job.run_us is not None}
     groups = [names[first : first + times] for first in range(0, len(names), times)]
     return [round(fmean(took[name] for name in group)) for group in groups]
+
+
+def _name(profile: Profile, by_chance: bool, turn: int) -> JobId:
+    """A name by what the job is: the chances of its tasks follow from it, and not from its place among others."""
+    return JobId(f"alone-{sha256(repr((profile, by_chance)).encode()).hexdigest()[:16]}-{turn}")
 
 
 def _spec(name: JobId, profile: Profile, by_chance: bool) -> JobSpec:

@@ -17,7 +17,7 @@ from fawkes.config.workloads.changes import blamed
 from fawkes.config.workloads.model import ModelTable
 from fawkes.config.workloads.scenarios import FaultTable, LoadTable, ScenarioTable, load_scenario
 from fawkes.config.workloads.workloads import Arrival, Submission, WorkloadFile, workload_of
-from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.core.values.model import ClusterId, JobId, NodeId
 from fawkes.offline.scenarios.demands import read_demands, with_demands
 from fawkes.offline.scenarios.late import (
     Reach,
@@ -54,6 +54,8 @@ from fawkes.workload.making.classes import (
 )
 from fawkes.workload.model import Trace, TraceJob
 
+#: jobs of loads by MR-cluster; True if their times count from the start of the run, not from the request
+_Loads = dict[tuple[str, bool], tuple[Coming, ...]]
 MOST_TASKS = 20_000_000
 """The most tasks that all jobs of a run have: more would not fit into the memory of a usual machine."""
 
@@ -115,16 +117,16 @@ def _plan(table: ScenarioTable, path: Path, site: Site, catalog: Catalog, seed: 
     faults.refuse()
     constants = constants_of(table.model, said.network_bytes)
     reach = Reach(table.limit_us or LIMIT_US, constants, len(nodes))
-    loads: dict[str, tuple[Coming, ...]] = {}
+    loads: _Loads = {}
     notes: list[str] = []
     arrivals = {arrival.spec.id: arrival for arrival in said.clusters}
-    unreferenced: set[str] = set()
+    unreferenced: set[JobId] = set()
     for number, load in enumerate(table.load, 1):
-        for cluster, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach, notes).items():
-            loads[cluster] = (*loads.get(cluster, ()), *jobs)
+        for place, jobs in _jobs(load, arrivals, path, f"load[#{number}]", seed, reach, notes).items():
+            loads[place] = (*loads.get(place, ()), *jobs)
             if load.reference == "none":
-                unreferenced.add(cluster)
-    demands = tuple(_demand(arrival, said, loads.get(arrival.spec.id, ())) for arrival in said.clusters)
+                unreferenced |= {job.spec.id for job in jobs}
+    demands = tuple(_demand(arrival, said, loads) for arrival in said.clusters)
     _check_ids(demands, path)
     _check_tasks(demands, path)
     _check_times(demands, table.fault, path, reach.limit_us)
@@ -169,15 +171,15 @@ def _loss(fault: FaultTable) -> Loss:
     return Loss(node, fault.at_us, fault.back_us, masters_of=masters_of, emptied=fault.emptied)
 
 
-def _demand(arrival: Arrival, said: WorkloadFile, load: tuple[Coming, ...]) -> Demand:
+def _demand(arrival: Arrival, said: WorkloadFile, loads: _Loads) -> Demand:
     mine = [job for job in said.jobs if job.spec.cluster == arrival.spec.id]
     return Demand(
         spec=arrival.spec,
         requested_us=arrival.at_us,
         behind=ClusterId(arrival.after) if arrival.after else None,
-        jobs=(*_since(mine, "request"), *load),
+        jobs=(*_since(mine, "request"), *loads.get((arrival.spec.id, False), ())),
         once_running=_since(mine, "running"),
-        from_start=_since(mine, "start"),
+        from_start=(*_since(mine, "start"), *loads.get((arrival.spec.id, True), ())),
     )
 
 
@@ -211,8 +213,8 @@ def _jobs(
     seed: int,
     reach: Reach,
     notes: list[str],
-) -> dict[str, tuple[Coming, ...]]:
-    """The jobs of a load by MR-cluster, their times from the request of it. ``notes`` gets what a reader must know."""
+) -> _Loads:
+    """The jobs of a load. ``notes`` gets what a reader must know."""
     apps: Mapping[str, Application] = APPLICATIONS
     form = SWIM
     if load.paper is not None:
@@ -236,15 +238,17 @@ def _jobs(
     for job in jobs:
         known = replace(job, after=tuple(before for before in job.after if before in kept))
         mine.setdefault(job.cluster or load.cluster, []).append(known)
-    of_cluster = {}
+    loads: _Loads = {}
     for cluster, part in mine.items():
-        # A table has the times of a whole run.
-        begin_us = arrivals[ClusterId(cluster)].at_us if form == TABLE else 0
+        arrival = arrivals[ClusterId(cluster)]
+        # A table has the times of a whole run; nobody knows before when an MR-cluster behind another is requested.
+        from_start = form == TABLE and bool(arrival.after)
+        begin_us = arrival.at_us if form == TABLE and not from_start else 0
         come = coming(part, cluster, begin_us=begin_us, stages=stages_of(apps))
-        of_cluster[cluster] = (
+        loads[cluster, from_start] = (
             come if load.demands is None else with_demands(come, read_demands(path.parent / load.demands))
         )
-    return of_cluster
+    return loads
 
 
 def _scaled(jobs: Sequence[TraceJob], load: LoadTable, form: str) -> Sequence[TraceJob]:

@@ -46,6 +46,8 @@ LIMIT_US = 7 * 24 * 3600 * SECOND_US
 #: all steps of a run are kept in memory, some 1 KB each
 MOST_STEPS = 20_000_000
 
+Watch = Callable[[Engine, SimWorld], None]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
@@ -133,13 +135,14 @@ def simulate(
     scenario: Scenario,
     store: Writer | None = None,
     *,
-    watch: Callable[[Engine], None] = lambda engine: None,
+    watch: Watch = lambda engine, world: None,
     tasks: list[TaskEvent] | None = None,
 ) -> Writer:
     """Run a scenario to the end of its jobs and a little on; the store with every step.
 
-    ``watch`` sees the engine after each step, ``tasks`` gets the start and the end of each attempt. FawkesError when
-    jobs are left that nothing will ever run: it names them and what they wait for, as soon as that can be known.
+    ``watch`` sees the engine and the world after each step, ``tasks`` gets the start and the end of each attempt.
+    FawkesError when jobs are left that nothing will ever run: it names them and what they wait for, as soon as that can
+    be known.
     """
     kept = MemoryStore() if store is None else store
     with _no_full_collections():
@@ -161,7 +164,7 @@ def _no_full_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tasks: list[TaskEvent] | None) -> None:
+def _run(scenario: Scenario, store: Writer, watch: Watch, tasks: list[TaskEvent] | None) -> None:
     delays = replace(scenario.delays, sample_us=scenario.settings.sample_every_us)
     users = Users(scenario.wishes)
     world = SimWorld(
@@ -200,7 +203,7 @@ def _run(scenario: Scenario, store: Writer, watch: Callable[[Engine], None], tas
         refuse_failed_preemption(decision, scenario.preemption, event.at_us)
         for job in _ended_early(decision):
             world.script(users.job_ended(job, world.now_us))
-        watch(engine)
+        watch(engine, world)
         if scenario.check and (wrong := broken(state)):
             raise BrokenError(f"after {type(event).__name__}: {'; '.join(wrong)}", where=scenario.place)
         if users.waits and patience.ends(event, engine.view):

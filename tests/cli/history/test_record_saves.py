@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import JobDetails, TaskArray
 from fawkes.core.values.model import JobSpec
 from fawkes.offline.record.folder import Record
+from fawkes.offline.record.whatif import preemption_variants
 from fawkes.offline.scenarios.demands import KnownDemands, read_demands
 from tests.cli.offline.test_simulate import fawkes
 from tests.offline.record.support import SETTINGS, demand, recorded, run, sleep_job
+from tests.offline.support import CATALOG, ROOT
 
 POLICIES = {"ADAPTIVE", "CHECKPOINT", "KILL", "WAIT"}
 
@@ -68,6 +72,16 @@ def test_of_jobs_that_are_known_by_their_run_time_nobody_can_tell(tmp_path: Path
     assert said.stdout.startswith("Whether the model reproduces this run cannot be told")
     assert "every verdict is `cannot tell`, because nothing shows" in said.stdout
     assert "worse" not in said.stdout
+
+
+def test_preemption_policies_of_one_name_are_refused(tmp_path: Path) -> None:
+    """One of two files would not have been run."""
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / "policies" / "preemption" / "kill.py", tmp_path / folder / "mine.py")
+    for names in (f"{tmp_path}/x/mine.py,{tmp_path}/y/mine.py", "kill,KILL"):
+        with pytest.raises(UserError, match=r"the policy .* is named twice"):
+            preemption_variants(CATALOG, names, {"": {}})
 
 
 def test_a_preemption_policy_that_is_not_there_is_refused(record: Record) -> None:

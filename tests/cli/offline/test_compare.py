@@ -162,7 +162,7 @@ def test_rows_of_another_version_are_refused(compared: Path) -> None:
         (("--replays", "0"), "0 is not in the range"),
         (("--spread", "-3s"), "'-3s' is not a duration"),
         (("--set", "tau=5,x"), "--set: settings.tau"),
-        (("--set", "tau=5,5"), "--set: tau=5,5 has a value twice"),
+        (("--set", "tau=5,5"), "--set: tau has a value twice"),
         (("--set", "policy=TD,EQ"), "--set: policy: would set the weighting policy, and it is named already"),
         (("--set", "model.dsk=1MB,2MB"), "small.toml with --set model.dsk=1MB: model.dsk: unknown key 'dsk'"),
         (("--set", "modle.disk=1MB"), "--set: modle.disk: there is no table 'modle'. Did you mean 'model'?"),

@@ -34,7 +34,8 @@ def test_a_static_mr_cluster_holds_its_minimum_from_deployment_to_the_end() -> N
 
 
 def test_jobs_without_a_reference_have_a_response_and_no_slowdown() -> None:
-    unreferenced = plan(demand("a", come=jobs("a", 2)), unreferenced=frozenset({"a"}))
+    come = jobs("a", 2)
+    unreferenced = plan(demand("a", come=come), unreferenced=frozenset(job.spec.id for job in come))
     outcome = outcome_of(simulate(ready(unreferenced)))
     assert (outcome.slowdown_mean, outcome.slowdown_most) == (None, None)
     assert outcome.response_mean_s is not None

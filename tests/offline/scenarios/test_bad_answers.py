@@ -12,7 +12,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.offline.scenarios.late import refuse_late
-from fawkes.offline.scenarios.notes import CopyNote, copies_note, nobody_note, struck_nobody
+from fawkes.offline.scenarios.notes import CopyNote, run_notes, struck_nobody
 from fawkes.offline.scenarios.plan import Plan
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import Scenario, simulate
@@ -150,11 +150,11 @@ def test_what_comes_after_the_limit_is_named_before_the_run(
     assert "longer `limit`" in raised.value.hint
 
 
-def losing(*names: str, back_s: int | None = None, replication: int = 2) -> Scenario:
+def losing(*names: str, back_s: int | None = None, replication: int = 2, emptied: bool = False) -> Scenario:
     mine = demand("a", 3, come=jobs("a", 4))
     mine = replace(mine, spec=replace(mine.spec, replication=replication))
     back = None if back_s is None else back_s * SECOND_US
-    losses = tuple(Loss(NodeId(name), 40 * SECOND_US, back) for name in names)
+    losses = tuple(Loss(NodeId(name), 40 * SECOND_US, back, emptied=emptied) for name in names)
     return ready(plan(mine, losses=losses), policy="None")
 
 
@@ -179,13 +179,36 @@ def test_a_run_of_too_many_steps_ends() -> None:
         simulate(replace(losing(), most_steps=50))
 
 
-@pytest.mark.parametrize(("replication", "lost"), [(2, {"a": 2}), (3, {})])
-def test_lost_copies_are_counted(replication: int, lost: dict[str, int]) -> None:
-    scenario = losing("node02", "node03", replication=replication)
+@pytest.mark.parametrize(
+    ("names", "replication", "back_s", "emptied", "lost"),
+    [
+        (("node02", "node03"), 2, None, False, {"a": 2}),
+        (("node02", "node03"), 3, None, False, {}),
+        (("node01", "node02"), 2, 480, True, {"a": 2}),
+        (("node01", "node02"), 2, 480, False, {"a": 2}),
+        (("node01", "node02"), 2, 60, True, {"a": 2}),
+        (("node01", "node02"), 2, 60, False, {}),
+        (("node01", "node02"), 3, 480, True, {}),
+    ],
+    ids=[
+        "workers",
+        "copies left",
+        "with masters",
+        "with masters, disks whole",
+        "soon back",
+        "soon back, whole",
+        "left",
+    ],
+)
+def test_lost_copies_are_counted(
+    names: tuple[str, ...], replication: int, back_s: int | None, emptied: bool, lost: dict[str, int]
+) -> None:
+    """Also where the masters are among them, so that nobody tells of the other nodes."""
+    scenario = losing(*names, back_s=back_s, replication=replication, emptied=emptied)
     copies = CopyNote(scenario.losses)
     simulate(scenario, watch=copies)
     assert copies.lost == lost
-    assert ("a (2 nodes)" in copies_note(copies.lost)) is bool(lost)
+    assert ("a (2 nodes)" in " ".join(run_notes(copies.lost, ()))) is bool(lost)
 
 
 @pytest.mark.parametrize(("at_s", "missed"), [(0, ["a at 0 s"]), (100, []), (10**6, ["a at 1e+06 s"])])
@@ -195,7 +218,7 @@ def test_a_loss_of_masters_that_were_not_there_is_said(at_s: int, missed: list[s
     store = simulate(scenario)
     loss = Loss(NodeId(""), at_s * SECOND_US, masters_of=ClusterId("a"))
     assert struck_nobody(store, [loss]) == missed
-    assert ("a at" in nobody_note(missed)) is bool(missed)
+    assert ("a at" in " ".join(run_notes({}, missed))) is bool(missed)
 
 
 def test_rigid_jobs_that_the_pool_cannot_hold_are_refused(tmp_path: Path) -> None:

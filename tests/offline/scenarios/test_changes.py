@@ -14,7 +14,7 @@ from fawkes.base.errors import ConfigError, UserError
 from fawkes.config.site.site import Site
 from fawkes.offline.outcomes.outcome import outcome_of
 from fawkes.offline.runs.grid import grid_of, run_cell
-from fawkes.offline.runs.settings import variants_of
+from fawkes.offline.runs.settings import choices_of, crossed
 from fawkes.offline.scenarios.plan import Plan, paper_plan, shaken_scenario
 from fawkes.offline.scenarios.read import read_plan
 from fawkes.offline.scenarios.scenario import simulate
@@ -123,17 +123,17 @@ def test_a_workload_of_the_paper_takes_them_too() -> None:
 
 
 def test_values_are_divided_at_commas_outside_of_brackets_and_quotes() -> None:
-    variants = variants_of([("pool.sites", '["x", "y"],["z"]'), ("tau", "5, 10")])
+    variants = crossed(choices_of([("pool.sites", '["x", "y"],["z"]'), ("tau", "5, 10")]))
     assert [changes["pool.sites"] for changes in variants.values()] == [["x", "y"]] * 2 + [["z"]] * 2
     assert {changes["tau"] for changes in variants.values()} == {5, 10}
-    with pytest.raises(UserError, match="tau=5,5 has a value twice"):
-        variants_of([("tau", "5,5")])
+    with pytest.raises(UserError, match="tau has a value twice"):
+        crossed(choices_of([("tau", "5,5")]))
 
 
 @pytest.mark.slow
 def test_each_run_of_a_grid_over_the_model_is_that_of_simulate(tmp_path: Path) -> None:
     policies = [CATALOG.find(Kind.POLICY, name) for name in ("TD", "None")]
-    variants = variants_of([("model.disk", "20MB,100MB"), ("cluster.a.min_nodes", "2,3")])
+    variants = crossed(choices_of([("model.disk", "20MB,100MB"), ("cluster.a.min_nodes", "2,3")]))
     grid = grid_of(lambda changes: plan_with(tmp_path, changes), CATALOG, policies, variants, replays=1, spread_us=0)
     assert len(grid.cells) == 8
     assert len({grid.variant(cell) for cell in grid.cells}) == 8

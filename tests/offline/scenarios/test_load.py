@@ -13,9 +13,12 @@ from fawkes.core.values.model import ClusterId
 from fawkes.offline.scenarios.applications import profile_of_job
 from fawkes.offline.scenarios.load import PAPER_CORE_NODES, coming, paper, referenced, shaken, wishes
 from fawkes.offline.scenarios.plan import EXPERIMENTS, reference_times
+from fawkes.offline.scenarios.plan import _name as alone_name
 from fawkes.offline.scenarios.scenario import simulate
 from fawkes.report import history
 from fawkes.sim.hadoop.constants import DAS4
+from fawkes.sim.hadoop.profile import profile_of
+from fawkes.workload.making.classes import GB
 from fawkes.workload.model import TraceJob
 from tests.offline.support import CATALOG, demand, job, jobs, plan, ready
 
@@ -137,11 +140,57 @@ def test_a_reference_time_is_that_of_the_job_alone() -> None:
 
 def test_a_reference_time_is_a_mean_when_tasks_differ_by_chance() -> None:
     even_plan = plan(demand("a", 2, come=jobs("a", 1)))
-    names = [f"alone-{number:06d}" for number in range(3)]
+    ((profile, by_chance),) = {(profile_of(job.spec), True) for job in even_plan.demands[0].jobs}
+    names = [alone_name(profile, by_chance, turn) for turn in range(3)]
     apart = plan(demand("a", 2, come=coming([job(name, 1000 * number) for number, name in enumerate(names)], "a")))
     each = [job.run_us or 0 for job in history.jobs(simulate(ready(replace(apart, nodes=even_plan.nodes[:2]), "None")))]
     assert len(set(each)) == 3
     assert reference_times(even_plan.scenario(CATALOG), even_plan.demands) == {"a-0": round(fmean(each))}
+
+
+@pytest.mark.parametrize("replication", [1, 3])
+def test_a_reference_time_is_that_under_the_replication_of_its_mr_cluster(replication: int) -> None:
+    come = coming([replace(job("a-1"), output_bytes=5 * GB)], "a")
+    mine = demand("a", 4, come=come)
+    mine = replace(mine, spec=replace(mine.spec, replication=replication))
+    alone = plan(mine, nodes=4, constants=replace(DAS4, spread=0.0))
+    (ran,) = history.jobs(simulate(ready(alone, "None")))
+    assert ran.finished_us is not None
+    assert ran.run_us is not None
+    assert ran.slowdown == pytest.approx((ran.finished_us - ran.submitted_us) / ran.run_us, rel=0.01)
+
+
+def test_a_reference_time_depends_on_no_other_job_and_no_other_mr_cluster() -> None:
+    """Neither on the order in the file: jobs of other files are held against the same time."""
+    a = demand("a", come=coming([job("a-1"), job("a-2", gigabytes=2)], "a"))
+    b = demand("b", come=coming([job("b-1", gigabytes=3), job("b-2")], "b"))
+    both = plan(a, b)
+    times = {str(name): us for name, us in reference_times(both.scenario(CATALOG), both.demands).items()}
+    assert times["a-1"] == times["b-2"]
+    for others in ((b, a), (b,), (demand("a", 3, come=a.jobs), b)):
+        again = {str(name): us for name, us in reference_times(both.scenario(CATALOG), others).items()}
+        assert {name: again[name] for name in ("b-1", "b-2")} == {name: times[name] for name in ("b-1", "b-2")}
+
+
+@pytest.mark.parametrize(("at_s", "delay_s"), [(0, 605), (600, 605), (600, 10)])
+def test_a_job_that_counts_from_the_start_waits_for_the_request_of_its_mr_cluster(at_s: int, delay_s: int) -> None:
+    """As it does live; one that is perturbed as well, and jobs do not become a batch at the request."""
+    come = tuple(replace(each, at_us=delay_s * SECOND_US) for each in jobs("b", 20))
+    late = demand("b", at_s=at_s, from_start=come)
+    (moved,) = shaken((late,), 1, 1, 60 * SECOND_US)
+    times = [each.at_us for each in moved.from_start]
+    assert min(times) >= at_s * SECOND_US
+    assert len(set(times)) == 20
+    submitted = [job.submitted_us for job in history.jobs(simulate(ready(plan(late), "None")))]
+    assert submitted == [max(at_s, delay_s) * SECOND_US] * 20
+
+
+def test_a_chain_from_one_mr_cluster_to_another_can_be_perturbed() -> None:
+    first, then = coming([job("t0", 10)], "a"), coming([job("t1", 10, after=("t0",)), job("t2", 5, after=("t1",))], "b")
+    moved = shaken((demand("a", come=first), demand("b", come=then)), 1, 1, 9 * SECOND_US)
+    assert {each.spec.id: each.after for each in moved[1].jobs} == {"t1": ("t0",), "t2": ("t1",)}
+    times = {str(each.spec.id): each.at_us for each in moved[1].jobs}
+    assert times["t2"] >= times["t1"]
 
 
 @pytest.mark.parametrize(("shuffle_bytes", "reduces"), [(0, 0), (1, 1), (10**9, 1), (10**9 + 1, 2)])

@@ -92,7 +92,7 @@ emptied = true
     assert [len(demand.jobs) for demand in plan.demands] == [20, 7]
     assert plan.demands[0].jobs[0].spec.id == "c-1-0001"
     assert plan.demands[1].requested_us == 10 * SECOND_US
-    assert plan.unreferenced == {"c-2"}
+    assert plan.unreferenced == {job.spec.id for job in plan.demands[1].all_jobs}
     assert plan.seed == 7
     assert read(tmp_path, text) == plan
     other = read(tmp_path, text, seed=8)
@@ -305,7 +305,12 @@ def test_a_trace_in_any_format_and_its_jobs_at_their_own_mr_clusters(tmp_path: P
         ("third", 14, 1, ("second", "first")),
     ]
     assert second.jobs[0].think_us == 6 * SECOND_US
-    assert plan.unreferenced == {"c-1", "c-2"}
+    assert plan.unreferenced == {"first", "second", "third"}
+    # Nobody knows before when c-2 is requested, where it is behind c-1: the jobs keep their times.
+    behind = read(tmp_path, HEAD.replace('id = "c-2"', 'id = "c-2"\nafter = "c-1"') + load).demands[1]
+    assert [job.at_us // SECOND_US for job in behind.from_start] == [18, 24]
+    both = read(tmp_path, HEAD + load + '[[load]]\ncluster = "c-1"\napps = ["WC"]\njobs = { "1GB" = 2 }\n')
+    assert both.unreferenced == plan.unreferenced
     (tmp_path / "a.jobs.csv").write_text("# fawkes jobs 1\nid,submit_s,cluster\nfirst,5,c-9\n")
     with pytest.raises(
         ConfigError, match="the job 'first' is for the MR-cluster 'c-9', which does not exist"

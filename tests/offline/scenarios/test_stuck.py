@@ -17,6 +17,7 @@ from fawkes.report.tables.explain import explain_cluster
 from fawkes.sim.engines import Choice
 from fawkes.sim.events.steps import Loss
 from fawkes.sim.hadoop.constants import PLAIN
+from fawkes.sim.world import SimWorld
 from fawkes.store.base import Writer
 from fawkes.store.memory import MemoryStore
 from tests.offline.support import jobs, limited, plan, ready
@@ -30,7 +31,8 @@ def small(nodes: int, *losses: Loss) -> Plan:
     """One MR-cluster on so many nodes with two jobs."""
     spec = ClusterSpec(id=A, min_nodes=nodes, max_nodes=nodes, replication=1)
     demand = Demand(spec=spec, requested_us=0, jobs=jobs("a", 2))
-    return plan(demand, nodes=nodes, constants=ONE, unreferenced=frozenset({A}), losses=losses)
+    names = frozenset(job.spec.id for job in demand.all_jobs)
+    return plan(demand, nodes=nodes, constants=ONE, unreferenced=names, losses=losses)
 
 
 class Alerts:
@@ -39,7 +41,7 @@ class Alerts:
     def __init__(self) -> None:
         self.seen = [""]
 
-    def __call__(self, engine: Engine) -> None:
+    def __call__(self, engine: Engine, world: SimWorld) -> None:
         state = engine.view.clusters.get(A)
         kind = (state.alert_kind or "") if state else ""
         if self.seen[-1] != kind:
