@@ -21,7 +21,7 @@ from drills.seeing import Seeing
 from drills.sim_facts import job_facts, not_whole, owner_facts, runs_twice, told_early, two_owners
 from drills.story_events import events_of, load_policy, release, started
 from fawkes import engine
-from fawkes.base.errors import BrokenError, FullError
+from fawkes.base.errors import BrokenError, HeldUpError
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
@@ -222,7 +222,7 @@ class Drill:
                 self.hdfs.to_prove[effect.node] = effect.proof
         self.world.start(effects)
 
-    def wait_for_room(self, error: FullError) -> bool:
+    def wait_for_room(self, error: HeldUpError) -> bool:
         """A full disk ends the controller here: the next one finds room."""
         return False
 

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from fawkes.base.errors import ExitStatus, FawkesError, FullError, RefusedError
+from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import PauseAsked, Woke
+from fawkes.core.values.events import Event, PauseAsked, Woke
 from fawkes.engine import Engine
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
@@ -196,10 +197,14 @@ def test_a_program_that_locks_the_ledger_is_waited_for_and_each_step_is_stored_o
         ledger._db.execute(f"PRAGMA journal_mode = {journal}")
         shell.isolation_level = None
         keep = _keep_pictures(ledger, 0, world.mailbox.clock)
-        # Locked once the step is stored: what belongs beside it is stored after the next one.
-        hears = [lambda: shell.execute("BEGIN IMMEDIATE"), lambda: None]
-        heard = HeardLedger(ledger, lambda event, decision: hears.pop(0)() and None)
-        engine = Engine(world, heard, compile_policy, remember=keep)
+        first = iter([True])
+
+        def hear(event: Event, decision: Decision) -> None:
+            """Locked once the step is stored: what belongs beside it is stored after the next one."""
+            if next(first, False):
+                shell.execute("BEGIN IMMEDIATE")
+
+        engine = Engine(world, HeardLedger(ledger, hear), compile_policy, remember=keep)
         refusals: list[RefusedError] = []
 
         def close_it(error: FawkesError) -> None:
