@@ -228,14 +228,15 @@ def _leaves(draft: Draft, node: NodeId, member: Member) -> None:
 def _job(draft: Draft, job: FoundJob, order: int) -> None:
     """One that has succeeded is history, but its id stays taken. All others are watched as after a restart: a client
     that ended badly may have lost sight of an application that runs. When any of them began or ended is not known.
+    Without its declaration a client that may run is watched, and never begun again; one that ended badly has failed.
     """
     unknown = JobSpec(id=JobId(job.job), cluster=ClusterId(job.cluster))
     spec = unknown if job.kept is None else job.kept.spec
     state = JobState(spec=spec, submitted_us=draft.at_us, order=order, attempt=job.attempt)
-    if job.kept is None:
-        draft.put_job(replace(state, life=JobLife.FAILED, stop=Reason("job-not-declared")))
-    elif job.launcher is Launcher.FINISHED and job.exit == 0:
+    if job.launcher is Launcher.FINISHED and job.exit == 0:
         draft.put_job(replace(state, life=JobLife.SUCCEEDED))
+    elif job.kept is None and job.launcher not in (Launcher.RUNNING, Launcher.NOT_KNOWN):
+        draft.put_job(replace(state, life=JobLife.FAILED, stop=Reason("job-not-declared")))
     else:
         draft.put_job(replace(state, life=JobLife.RUNNING))
         effect = StartJob(spec.id, spec.cluster, job.attempt, spec)

@@ -90,6 +90,8 @@ def reason(cluster: ClusterState, kind: ClusterAlert) -> str | None:
 
 def holds(cluster: ClusterState) -> str:
     """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
+    if cluster.silent_us is not None:
+        return alerts.in_words(ClusterAlert.SILENT)
     for kind in UNUSABLE:
         if why := reason(cluster, kind):
             return f"{alerts.in_words(kind)}: {why}"

@@ -7,7 +7,7 @@ restarted controller goes on waiting where the one before was. Facts that are no
 from __future__ import annotations
 
 from fawkes.base.values import replace
-from fawkes.core.jobs import service
+from fawkes.core.jobs import jobs, service
 from fawkes.core.masters import masters
 from fawkes.core.state import alerts
 from fawkes.core.state.draft import Draft
@@ -45,6 +45,7 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
         for state in draft.nodes_of(cluster.id):
             if state.sight is not None and state.life in _JUDGES:
                 _JUDGES[state.life](draft, state, state.sight)
+        jobs.release(draft, cluster.id)
         return
     if draft.pending(key) is None:
         service.doubt(draft, cluster)

@@ -91,12 +91,15 @@ class Jobs:
         self._looks: dict[ClusterId, Future[None]] = {}
 
     def start(self, effect: StartJob) -> None:
-        """Begin the attempt unless something of it was begun, and tell how it stands; UserError if it never can be."""
-        details = JobDetails.of(effect.spec.details)
+        """Begin the attempt unless something of it was begun, and tell how it stands; UserError if it never can be.
+
+        One that was adopted without its declaration is only looked at.
+        """
+        details = JobDetails.of(effect.spec.details) if effect.spec.details else None
         watched = self._watch(effect, details)
         cluster = self._cluster(effect.cluster)
         look, seen = self._see(cluster, watched)
-        if may_begin(seen):
+        if details is not None and may_begin(seen):
             self._begin(cluster, effect, details)
             look, seen = self._see(cluster, watched)
         self._tell(watched, look, seen, again=True)

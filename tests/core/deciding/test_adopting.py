@@ -21,6 +21,7 @@ from fawkes.core.values.model import (
     ClusterLife,
     ClusterSpec,
     JobId,
+    JobLife,
     JobSpec,
     NodeId,
     NodeLife,
@@ -203,7 +204,7 @@ def test_jobs_go_on_exactly_once_and_their_ids_stay_taken() -> None:
         job("runs", 1, Launcher.FINISHED, exit=1),
         job("done", 1, Launcher.FINISHED, exit=0),
         job("failed", 1, Launcher.FINISHED, exit=3),
-        job("strange", 1, known=False),
+        job("strange", 1, Launcher.FINISHED, exit=1, known=False),
     )
     desk = Taken(replace(FOUND, jobs=jobs))
     assert {name: state.attempt for name, state in desk.state.jobs.items()} == {JobId("runs"): 2, JobId("failed"): 1}
@@ -223,6 +224,27 @@ def test_jobs_go_on_exactly_once_and_their_ids_stay_taken() -> None:
     for name in ("runs", "done", "strange"):
         state = last[JobId(name)]
         assert (state.wait_us, state.run_us, state.slowdown, state.met) == (None, None, None, None), "nobody knows"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "exit_", "life"),
+    [
+        (Launcher.RUNNING, None, JobLife.RUNNING),
+        (Launcher.NOT_KNOWN, None, JobLife.RUNNING),
+        (Launcher.FINISHED, 0, JobLife.SUCCEEDED),
+        (Launcher.FINISHED, 1, JobLife.FAILED),
+        (Launcher.LOST, None, JobLife.FAILED),
+    ],
+)
+def test_a_job_without_its_declaration_is_what_its_client_is(
+    launcher: Launcher, exit_: int | None, life: JobLife
+) -> None:
+    """One that runs guards its MR-cluster from a release."""
+    found = FoundJob(cluster="a", job="x", attempt=2, launcher=launcher, exit=exit_)
+    desk = Taken(replace(FOUND, jobs=(found,)))
+    (last,) = [change.state for change in changes(desk) if isinstance(change, PutJob)]
+    assert last.life is life
+    assert [effect.attempt for effect in desk.effects(StartJob)] == ([2] if life is JobLife.RUNNING else [])
 
 
 def changes(desk: Desk) -> list[Change]:

@@ -8,7 +8,8 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.jobs import service
 from fawkes.core.state import alerts
 from fawkes.core.values.decision import Decision
-from fawkes.core.values.events import MastersSeen, ServiceSeen
+from fawkes.core.values.effects import StartJob
+from fawkes.core.values.events import Condition, MastersSeen, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
 from fawkes.core.values.sight import Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
@@ -210,6 +211,23 @@ def test_masters_that_do_not_answer_are_said_before_their_daemons_count_as_lost(
     assert desk.node("node01").life == "serving"
     desk.masters("a")
     assert health(desk) == ("green", "")
+
+
+@pytest.mark.parametrize("gone", [(), ("namenode",)])
+def test_no_job_begins_while_masters_do_not_answer(gone: tuple[str, ...]) -> None:
+    """Each attempt would fail at once, so that a whole queue was lost, one job after another."""
+    desk = desk_of()
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error="refused", silent="namenode", gone=gone))
+    desk.submit("a", 1)
+    desk.wait(11)
+    assert not desk.effects(StartJob)
+    assert desk.said("job-held") == []
+    desk.submit("a", 2)
+    assert desk.said("job-held")[0]["error"] == "its masters do not answer"
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A))
+    if gone:
+        desk.see(desk.cluster("a").master or "", Condition.SERVING)
+    assert desk.effects(StartJob)[0].job == "a-1"
 
 
 def test_what_is_known_of_masters_that_do_not_answer_is_not_said_less_exactly() -> None:
