@@ -143,7 +143,7 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
         cluster = given_up(draft, cluster, moving)
         draft.put_cluster(cluster)
         masters_to.go_on(draft, cluster)
-    elif often and not moving.planned and masters_to.able(draft, cluster):
+    elif often and not moving.planned and masters_to.able(draft, cluster, lost=True):
         draft.settle(pending.key)
         _elsewhere(draft, cluster, moving)
     else:

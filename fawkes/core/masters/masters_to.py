@@ -70,7 +70,10 @@ def _target(draft: Draft, cluster: ClusterState, moving: MastersMove, turn: int)
     """Place where the masters go: where somebody wants them, else to the second NameNode, else to the second copy."""
     if moving.cause is MoveCause.JOURNAL:
         return cluster.master
-    fit = [state.node.id for state in able(draft, cluster, restore=moving.cause is MoveCause.RESTORE)]
+    fit = [
+        state.node.id
+        for state in able(draft, cluster, lost=not moving.planned, restore=moving.cause is MoveCause.RESTORE)
+    ]
     if moving.cause is not MoveCause.LOST and moving.to is not None:
         return moving.to if moving.to in fit else None
     second = None if cluster.standby is None else cluster.standby.node
@@ -78,14 +81,17 @@ def _target(draft: Draft, cluster: ClusterState, moving: MastersMove, turn: int)
     return fit[turn % len(fit)] if fit else None
 
 
-def able(draft: Draft, cluster: ClusterState, *, restore: bool = False) -> list[NodeState]:
-    """The nodes that can take the masters, best first; a restore may use the node that lost its disk."""
-    core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and not n.kept_out]
+def able(draft: Draft, cluster: ClusterState, *, lost: bool = False, restore: bool = False) -> list[NodeState]:
+    """The nodes that can take the masters, best first.
+
+    Lost masters go to a node that is to leave and still serves, if there is no other. A restore may also use the node
+    that lost its disk.
+    """
+    core = [n for n in draft.nodes_of(cluster.id) if n.role is Role.CORE and (lost or restore or not n.kept_out)]
     others = [n for n in core if n.life is NodeLife.SERVING and n.node.id != cluster.master]
-    if cluster.standby is not None:
-        heir, journal = cluster.standby.node, cluster.standby.journal
-        others = sorted(others, key=lambda n: (n.node.id != heir, n.node.id not in journal))
-    own = [n for n in core if restore and n.node.id == cluster.master]
+    heir, journal = (None, ()) if cluster.standby is None else (cluster.standby.node, cluster.standby.journal)
+    others.sort(key=lambda n: (n.node.id != heir, bool(n.kept_out), n.node.id not in journal))
+    own = [n for n in core if restore and n.node.id == cluster.master and not n.kept_out]
     return others + own
 
 

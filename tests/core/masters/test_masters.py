@@ -157,14 +157,26 @@ def test_masters_that_answer_the_look_stay() -> None:
 
 
 def test_without_another_core_node_they_wait_for_one() -> None:
-    desk = up(2, count=3)
-    desk.drain(NEW, reason="x")
+    desk = up(2)
+    desk.see(NEW, Condition.LOST)
     lost(desk)
     assert not desk.effects(LookAtMasters)
     assert "no other core node" in cluster(desk).alert
     assert "--discard-data" not in cluster(desk).alert, "the other node has blocks, and may serve again"
-    desk.undrain(NEW)
+    desk.see(NEW, Condition.SERVING)
     assert desk.effects(LookAtMasters)
+
+
+def test_a_core_node_that_is_to_leave_takes_lost_masters_while_it_serves() -> None:
+    """No other one can, and without masters it never leaves; it is not where masters would be asked to go."""
+    desk = up(2)
+    desk.drain(NEW, reason="x")
+    assert desk.node(NEW).life is NodeLife.SERVING
+    ask(desk, NEW)
+    assert desk.refusal() == "no-such-master"
+    lost(desk)
+    look(desk)
+    assert begun(desk)
 
 
 def test_only_masters_on_the_one_node_that_stores_data_say_what_gives_it_up() -> None:
