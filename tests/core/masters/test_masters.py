@@ -10,6 +10,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values import events
 from fawkes.core.values.effects import CancelJob, Host, LookAtMasters, Membership, MoveMasters, StartJob
+from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterLife, JobId, JobLife, NodeLife, Role
 from fawkes.core.values.sight import AppLife, AppSeen, Compute, Launcher, Stored
 from tests.support.desk import Desk
