@@ -117,7 +117,7 @@ def _writer(traces: Sequence[BlockTrace]) -> tuple[str, str]:
 
 
 def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
-    """Say what a copy lacked; an alert where something is known to be lost, until an operator ends it.
+    """Say what a copy lacked; an alert where something is lost or was not counted, until an operator ends it.
 
     Jobs that the ledger has as ended, although the copy had them at work, may lack output as well.
     """
@@ -138,8 +138,6 @@ def tell(draft: Draft, cluster: ClusterState, facts: Facts) -> ClusterState:
     if not (blocks or files or jobs or said["unlisted"]):
         return cluster
     draft.say("writes-lost", cluster=cluster.id, **said)
-    if not (blocks or files or jobs):
-        return cluster
     cluster = alerts.raised(cluster, ClusterAlert.WRITES, _in_short(cluster, said))
     draft.put_cluster(cluster)
     return cluster
@@ -150,7 +148,8 @@ def _in_short(cluster: ClusterState, said: Facts) -> str:
     parts = [f"{blocks} blocks ({show_bytes(size)})"] if isinstance(size, int) and blocks else []
     parts += [f"the end of job {job}" for job in rows(said, "jobs")]
     # Files that had a block given and nothing written to it.
-    parts = parts or [f"{said.get('files_count')} files"]
+    parts = parts or ([f"{said['files_count']} files"] if said.get("files_count") else [])
+    parts += [f"what {node} has was not counted" for node in rows(said, "unlisted")]
     return (
         f"{', '.join(parts)}. `fawkes explain --cluster {cluster.id}` lists them, "
         f"and `fawkes retry {cluster.id}` ends this alert"

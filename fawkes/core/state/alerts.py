@@ -31,7 +31,7 @@ _WORDS: Mapping[ClusterAlert, str] = {
     ClusterAlert.MEMBERS: "its masters do not have its new member list",
     ClusterAlert.MASTERS: "its masters are lost",
     ClusterAlert.COPY: "its masters' data is not copied",
-    ClusterAlert.WRITES: "writes of its last seconds are lost",
+    ClusterAlert.WRITES: "writes of its last seconds may be lost",
     ClusterAlert.STANDBY: "its second NameNode cannot take over",
     ClusterAlert.NO_WRITES: "HDFS takes no writes",
     ClusterAlert.NO_RUNS: "YARN runs nothing",
@@ -42,6 +42,7 @@ _WORDS: Mapping[ClusterAlert, str] = {
 _EARLIER: Mapping[str, ClusterAlert] = {
     **{words: kind for kind, words in _WORDS.items()},
     "the masters do not know their members yet": ClusterAlert.MEMBERS,
+    "writes of its last seconds are lost": ClusterAlert.WRITES,
 }
 
 
