@@ -58,6 +58,17 @@ def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
 
 
+def test_drain_does_not_wait_for_a_node_that_somebody_puts_back(run: Run, world: World) -> None:
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
+    world.later("node02", {"alert": "no other node can replace it"}, {"alert": "", "keep_out": ""})
+    result = run("drain", "node[01-02]", "--reason", "new fans", "--wait")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        "fawkes: node02 was put back into service meanwhile. "
+        "`fawkes events` says by whom; `fawkes drain node02 --reason WHY` drains again"
+    )
+
+
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
@@ -418,7 +429,7 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     [
         (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
-        (("drain", "node01", "--reason", "r"), node("node01", state="out")),
+        (("drain", "node01", "--reason", "r"), node("node01", state="out", keep_out="r")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
         (("move-masters", "c-1"), {"cluster": "c-1", "node": None, "waits_for": []}),
