@@ -77,7 +77,7 @@ def drain(
 
     for_each("drained", names, act)
     if wait:
-        _wait(client, names, limit_us)
+        _wait(client, nodes, names, limit_us)
         tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
     if output != TABLE:
         show(list(the_nodes(client, names).values()), TABLES["drain"], output)
@@ -173,7 +173,7 @@ def _refuse_back(names: Sequence[str]) -> NoReturn:
     raise FawkesError(what, hint=hint)
 
 
-def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
+def _wait(client: Client, nodes: str, names: Sequence[str], limit_us: int | None) -> None:
     """Return when all nodes are out of service; FawkesError when somebody puts one back meanwhile."""
     known: dict[str, tuple[str, str]] = {}
 
@@ -187,4 +187,5 @@ def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
             _refuse_back(back)
         return True if all(row["state"] == OUT for row in rows.values()) else None
 
-    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us)
+    goes_on = f"The drain goes on: `fawkes nodes` shows it, `fawkes undrain {nodes}` ends it"
+    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us, goes_on=goes_on)
