@@ -14,7 +14,8 @@ MEANINGS = {
     ExitStatus.CHANGES: "`fawkes verify` alone: another version of Fawkes decided some steps in another way.",
     ExitStatus.PARTIAL: "Some of it was done and some was not. Both are listed. `fawkes record`: some jobs have no "
     "history. `fawkes whatif`: policies are ranked, but the model does not reproduce the record. `fawkes replay`: some "
-    "jobs did not succeed. Commands that read: the controller does not answer, and what is shown may be out of date.",
+    "jobs did not succeed. Commands that read: the controller does not answer, or decides nothing, and what is shown "
+    "may be out of date.",
     ExitStatus.TIMED_OUT: "It took longer than its deadline, or the controller that runs does not answer.",
     ExitStatus.REFUSED: "Refused for safety. Nothing was done.",
     ExitStatus.ANOTHER_CONTROLLER: "Another controller is in charge.",

@@ -122,8 +122,9 @@ class World:
             self.jobs[event.spec.id] = job(event.spec.id, cluster=event.spec.cluster)
         elif isinstance(event, ReleaseAsked) and event.cluster not in self.then:
             self.clusters[event.cluster]["state"] = "gone"
-        elif isinstance(event, DrainAsked) and event.node not in self.then:
-            self.nodes[event.node]["state"] = "out"
+        elif isinstance(event, DrainAsked):
+            out = {} if event.node in self.then else {"state": "out"}
+            self.nodes[event.node].update(keep_out=event.reason, **out)
 
     def _seen(self, rows: Mapping[str, dict[str, Any]], only: str | None) -> list[dict[str, Any]]:
         names = [name for name in rows if only in (None, name)]

@@ -58,6 +58,17 @@ def test_drain_waits_until_the_node_is_out(run: Run, world: World) -> None:
     assert "node02: evacuating (3 blocks are not safe)\nnode02: out\n" in result.stderr
 
 
+def test_drain_does_not_wait_for_a_node_that_somebody_puts_back(run: Run, world: World) -> None:
+    world.nodes["node02"].update(state="serving", cluster="c-1", role="core")
+    world.later("node02", {"alert": "no other node can replace it"}, {"alert": "", "keep_out": ""})
+    result = run("drain", "node[01-02]", "--reason", "new fans", "--wait")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        "fawkes: node02 was put back into service meanwhile. "
+        "`fawkes events` says by whom; `fawkes drain node02 --reason WHY` drains again"
+    )
+
+
 def test_a_dry_run_of_drain_shows_the_node(run: Run, world: World) -> None:
     result = run("drain", "node01", "--reason", "r", "--dry-run", "-o", "csv")
     assert result.stdout.splitlines() == ["node,state,cluster,role,keep_out", "node01,free,,,"]
@@ -418,7 +429,7 @@ def test_policies_come_with_their_origin_and_are_not_run(run: Run, site: Path) -
     [
         (("pause", "--reason", "r"), {"voluntary_moves": "paused", "reason": "r"}),
         (("resume",), {"voluntary_moves": "allowed", "reason": ""}),
-        (("drain", "node01", "--reason", "r"), node("node01", state="out")),
+        (("drain", "node01", "--reason", "r"), node("node01", state="out", keep_out="r")),
         (("undrain", "node01"), node("node01")),
         (("retry", "node01"), {"subject": "node01", "tried": None}),
         (("move-masters", "c-1"), {"cluster": "c-1", "node": None, "waits_for": []}),
@@ -447,3 +458,44 @@ def test_a_dry_run_ends_as_the_verb_would(run: Run, loaded: World, words: tuple[
     refused = run(*words, "--dry-run")
     assert (refused.exit_code, "node01 is not out of service" in refused.stderr) == (6, True)
     assert (len(loaded.rehearsed), loaded.events) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "drain node[01-02] --reason r --wait",
+            "The drain goes on: `fawkes nodes` shows it, `fawkes undrain node[01-02]` ends it",
+        ),
+        (
+            "submit c-1 --id j --class org.x.M --jar examples --wait",
+            "What was submitted goes on: `fawkes jobs` shows it, `fawkes cancel j` ends it",
+        ),
+        ("cancel j-1 --wait", "The controller goes on cancelling: `fawkes jobs` shows how they end"),
+        (
+            "release c-2 --yes --wait",
+            "The release goes on and cannot be taken back: `fawkes status c-2` shows its state",
+        ),
+        (
+            "request c-1 --wait",
+            "What was requested goes on: `fawkes status` shows it, `fawkes release NAME` takes it back",
+        ),
+        (
+            "down --yes",
+            "The controller goes on and then stops, which cannot be taken back: `fawkes down` again follows it",
+        ),
+    ],
+)
+def test_who_interrupts_a_wait_is_told_what_goes_on(
+    run: Run, loaded: World, monkeypatch: pytest.MonkeyPatch, words: str, says: str
+) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    loaded.jobs = {"j-1": job("j-1")}
+    for name in ("node01", "c-2"):
+        loaded.later(name, {}, {}, {}, {}, {})
+    monkeypatch.setattr("fawkes.cli.asking.waiting.sleep", interrupted)
+    result = run(*words.split())
+    assert result.exit_code == 130, result.output
+    assert result.stderr.splitlines()[-1] == f"fawkes: interrupted. {says}"

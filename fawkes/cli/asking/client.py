@@ -236,13 +236,10 @@ def _path(name: str, parameters: Mapping[str, str]) -> str:
 
 def trouble(row: Mapping[str, Any]) -> str:
     """Reason why a controller that answers decides nothing (``row`` is of `Client.alive`); empty when it decides."""
-    return f"NOTHING IS DECIDED: {row['trouble']}" if row.get("trouble") else stuck(row)
-
-
-def stuck(row: Mapping[str, Any]) -> str:
-    """The reason why the loop of a controller that answers does not go on; empty when it does."""
+    if row.get("trouble"):
+        return f"NOTHING IS DECIDED: {row['trouble']}"
     worked_s = float(row.get("event_s") or 0.0)
-    if row.get("trouble") or worked_s < _STUCK_S:
+    if worked_s < _STUCK_S:
         return ""
     worked = show_duration(round(worked_s) * SECOND_US)
     return f"NOTHING IS DECIDED: the controller has worked on one event ({row['event']}) for {worked}"

@@ -13,7 +13,7 @@ import click
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US, show_duration, show_time
-from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, stuck
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, trouble
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import TABLE, note, say, warn
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: where the context of a command notes that the controller does not answer; `fawkes.cli.main` has the exit code
 SILENT = "fawkes.silent"
+_DEAF = "THE CONTROLLER DOES NOT ANSWER"
 _ASK_S = 3.0
 #: a controller that starts looks at all nodes before it listens, and waits for those that do not answer
 _START_US = 60 * SECOND_US
@@ -33,8 +34,8 @@ _START_US = 60 * SECOND_US
 def ledger_of(site: Site) -> Iterator[LedgerReader]:
     """The ledger of a site, for reading; UserError without one.
 
-    A note on stderr when no controller writes to it. When one runs and does not answer, the first line says so, and the
-    verb ends with 4 (`ends_partly`).
+    A note on stderr when no controller writes to it. When one runs and does not answer, or decides
+    nothing, the first line says so, and the verb ends with 4 (`ends_partly`).
     """
     from fawkes.report.history import last_us, simulated
     from fawkes.store.lock import holder
@@ -71,9 +72,14 @@ def ends_partly(line: str) -> None:
 
 
 def silent() -> str:
-    """The line of `ends_partly`, if it was said: then the controller is not asked again; else empty."""
+    """The line of `ends_partly`, if it was said; else empty."""
     context = click.get_current_context(silent=True)
     return "" if context is None else str(context.meta.get(SILENT, ""))
+
+
+def deaf() -> bool:
+    """True once it was said that the controller does not answer: then it is not asked again."""
+    return silent().startswith(_DEAF)
 
 
 def silence(site: Site, held: Holder, as_of_us: int) -> str:
@@ -81,17 +87,17 @@ def silence(site: Site, held: Holder, as_of_us: int) -> str:
     now_us = time.time_ns() // 1000
     process = f"process {held.pid} on {held.host}"
     try:
-        what = stuck(Client(site, timeout_s=_ASK_S).alive())
+        what = trouble(Client(site, timeout_s=_ASK_S).alive())
     except (NoControllerError, HungUpError):
         if held.alive_us > held.since_us:
-            what = "THE CONTROLLER DOES NOT ANSWER: its socket is gone"
+            what = f"{_DEAF}: its socket is gone"
         elif now_us - held.since_us < _START_US:
             note(f"the controller is starting: {held}")
             return ""
         else:
-            what = "THE CONTROLLER DOES NOT ANSWER: it has not started yet"
+            what = f"{_DEAF}: it has not started yet"
     except SilentError:
-        what = "THE CONTROLLER DOES NOT ANSWER"
+        what = _DEAF
     if not what:
         return ""
     alive = f", last sign of life {clock(show_time(held.alive_us))}" if held.alive_us else ""
@@ -108,6 +114,8 @@ def boards_of(site: Site) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     """
     if os.path.isdir(site.state_dir) and not os.access(site.state_dir, os.X_OK):
         client = Client(site)
+        if line := trouble(client.alive()):
+            ends_partly(line)
         yield lambda of: client.rows("board", of=of)
         return
     from fawkes.report.tables.board import board

@@ -39,12 +39,14 @@ def wait_for(
     limit_us: int | None = None,
     ends: bool = False,
     then: str = _AGAIN,
+    goes_on: str = "",
     silent_s: float = SILENT_S,
 ) -> T:
     """The answer of ``look`` as soon as it has one; with ``ends`` not before the controller has ended.
 
-    Nothing is taken back when the limit passes or the user interrupts: the controller goes on. ``look`` asks the
-    client alone, so that it can be asked by the ledger too.
+    Nothing is taken back when the limit passes or the user interrupts: the controller goes on. ``goes_on`` tells the
+    latter so, with the commands that show it and take it back. ``look`` asks the client alone, so that it can be asked
+    by the ledger too.
 
     FawkesError (exit 1) when the controller has ended before, with ``then`` as the next step; DeadlineError (exit 5)
     after ``limit_us``, and when a controller that runs is silent for ``silent_s``. Both list what is not done.
@@ -70,6 +72,8 @@ def wait_for(
                 raise wait.silent(silent_since_s)
             sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*filter(None, [goes_on])) from None
     finally:
         client.timeout_s = patient_s
 
@@ -263,10 +267,11 @@ def wait_for_clusters(
     what: str,
     limit_us: int | None,
     then: str,
+    goes_on: str,
 ) -> None:
     """Wait until ``done`` holds for each MR-cluster; each step and each alert is told on stderr.
 
-    ``then`` is what to do when the controller ends before; see `wait_for`.
+    ``then`` is what to do when the controller ends before, ``goes_on`` what is told to who interrupts; see `wait_for`.
     """
     known: dict[str, tuple[str, str]] = {}
 
@@ -278,7 +283,7 @@ def wait_for_clusters(
             open_ones += not done(row)
         return None if open_ones else True
 
-    wait_for(client, look, what, limit_us=limit_us, then=then)
+    wait_for(client, look, what, limit_us=limit_us, then=then, goes_on=goes_on)
 
 
 def tell_change(known: dict[str, tuple[str, str]], name: str, row: Mapping[str, Any]) -> None:
@@ -289,7 +294,9 @@ def tell_change(known: dict[str, tuple[str, str]], name: str, row: Mapping[str, 
         note(f"{name}: {now[0]}" + (f" ({now[1]})" if now[1] else ""))
 
 
-def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) -> list[dict[str, Any]]:
+def wait_for_jobs(
+    client: Client, names: Sequence[str], limit_us: int | None, goes_on: str = ""
+) -> list[dict[str, Any]]:
     """The rows of the jobs once all have ended, however; each step is told on stderr.
 
     Errors are those of `wait_for`.
@@ -304,7 +311,8 @@ def wait_for_jobs(client: Client, names: Sequence[str], limit_us: int | None) ->
 
     # Never the same command again: it would submit the job once more.
     then = "Start it with `fawkes run`: it goes on with them, and `fawkes jobs` shows how they end"
-    return wait_for(client, look, "all jobs had ended", limit_us=limit_us, then=then)
+    going = f"What was submitted goes on: `fawkes jobs` shows it, `fawkes cancel {' '.join(names)}` ends it"
+    return wait_for(client, look, "all jobs had ended", limit_us=limit_us, then=then, goes_on=goes_on or going)
 
 
 def _known(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:

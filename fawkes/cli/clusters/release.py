@@ -59,7 +59,8 @@ def release(
         tell(f"{cluster} is being released{'' if wait else ': follow it with `fawkes status --watch`'}", output)
     if wait:
         then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows its state"
-        wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us, then)
+        goes_on = f"The release goes on and cannot be taken back: `fawkes status {cluster}` shows its state"
+        wait_for_clusters(client, [cluster], is_gone, "all nodes were released", limit_us, then, goes_on)
     if output != TABLE:
         show(client.rows("clusters", cluster=cluster), TABLES["release"], output)
 

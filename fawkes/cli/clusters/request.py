@@ -61,7 +61,8 @@ def request(
     if wait:
         waited = [spec.id for spec in specs.values() if not spec.deploy_on_first_job]
         then = "Start it with `fawkes run`: it goes on with them, and `fawkes status` shows their state"
-        wait_for_clusters(client, waited, _runs, "all MR-clusters were running", limit_us, then)
+        goes_on = "What was requested goes on: `fawkes status` shows it, `fawkes release NAME` takes it back"
+        wait_for_clusters(client, waited, _runs, "all MR-clusters were running", limit_us, then, goes_on)
     if output != TABLE:
         show([row for name in specs for row in client.rows("clusters", cluster=name)], TABLES["request"], output)
 

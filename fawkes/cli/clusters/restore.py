@@ -89,7 +89,9 @@ def _wait(client: Client, cluster: str, target: str, limit_us: int | None) -> No
         return None if row["masters_moving"] else row
 
     then = f"Start it with `fawkes run`: it goes on with it, and `fawkes status {cluster}` shows where its masters are"
-    row = wait_for(client, look, f"the masters of {cluster} served on {target}", limit_us=limit_us, then=then)
+    goes_on = f"The restore goes on: `fawkes status {cluster}` shows where its masters are"
+    what = f"the masters of {cluster} served on {target}"
+    row = wait_for(client, look, what, limit_us=limit_us, then=then, goes_on=goes_on)
     if row["masters_on"] != target:
         hint = f"`fawkes explain --cluster {cluster}` says why"
         raise FawkesError(f"its masters serve on {row['masters_on']}, not on {target}", where=cluster, hint=hint)

@@ -12,7 +12,7 @@ from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import counted, show_duration
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.client import Client
-from fawkes.cli.asking.ledger import boards_of, ledger_of, silence, silent
+from fawkes.cli.asking.ledger import boards_of, deaf, ledger_of, silence, silent
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.layout import fitted, more
 from fawkes.cli.show.show import TABLE, Wide, console, output_option, say, show
@@ -81,7 +81,7 @@ def _look(site: Site, board: Board, cluster: str | None, everything: bool) -> tu
 
 def _answer(site: Site, name: str, **parameters: str) -> Any:
     """The answer of a running controller; None when it does not answer."""
-    if silent():
+    if deaf():
         return None
     try:
         return Client(site, timeout_s=_ASK_S).get(name, **parameters)
@@ -176,8 +176,6 @@ def headlines(pool: Row) -> list[str]:
         f"{pool['free']} free{silent}, {pool['out']} out of service"
         + (f", {pool['lost']} LOST (`fawkes nodes` says why)" if pool["lost"] else ""),
     ]
-    if pool.get("trouble"):
-        lines.append(f"NOTHING IS DECIDED: {pool['trouble']}")
     if pool["given_back_by"]:
         lines.append(f"THE POOL IS BEING RELEASED, as {pool['given_back_by']} asked: the controller stops after that")
     if pool["clock"]:

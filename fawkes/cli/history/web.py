@@ -14,7 +14,7 @@ import click
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.extras import needs
-from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, trouble
 from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fawkes.config.settings.tokens import Token
     from fawkes.config.settings.web import WebTable
     from fawkes.report.web.acting import Acting, Passed
+
+_ASK_S = 3.0
 
 
 @click.command()
@@ -67,7 +69,8 @@ def web(
         if no_key:
             raise click.UsageError("--no-key would open a page that [web] in fawkes.toml has tokens for.")
         acts.check(site.settings_file)
-    state = site.state_dir if folder is None else Site(folder).state_dir
+    shown = site if folder is None else Site(folder)
+    state = shown.state_dir
     if beside:
         threading.Thread(target=_end_with_input, name="beside", daemon=True).start()
     else:
@@ -78,8 +81,8 @@ def web(
     tls = None if acts is None else acts.tls(site.root)
 
     def ready(chosen: int) -> None:
-        shown = f"?key={key}" if key and key_file is None else ""
-        click.echo(f"http{'s' * bool(tls)}://{host}:{chosen}/{shown}")
+        query = f"?key={key}" if key and key_file is None else ""
+        click.echo(f"http{'s' * bool(tls)}://{host}:{chosen}/{query}")
         note("the page is there until Ctrl-C; /metrics and the API take the key as a bearer token")
 
     serve(
@@ -91,7 +94,19 @@ def web(
         host=host,
         tls=tls,
         acting=None if acts is None else _acting(site, acts),
+        idle=lambda: _idle(shown),
     )
+
+
+def _idle(site: Site) -> str:
+    """The reason why a controller that is alive decides nothing; empty when it decides."""
+    try:
+        return trouble(Client(site, timeout_s=_ASK_S).alive())
+    except SilentError:
+        return "The controller does not answer"
+    except FawkesError:
+        # It starts or ends: the lock tells.
+        return ""
 
 
 def _end_with_input() -> None:

@@ -52,6 +52,6 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
     if dry_run:
         return
     if wait:
-        wait_for_jobs(client, jobs, limit_us)
+        wait_for_jobs(client, jobs, limit_us, "The controller goes on cancelling: `fawkes jobs` shows how they end")
     if output != TABLE:
         show([row for name in jobs for row in client.rows("jobs", job=name)], TABLES["cancel"], output)

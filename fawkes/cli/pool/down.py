@@ -19,6 +19,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.model import Reason
 
 _THEN = "Start it with `fawkes run`, then type `fawkes down` again"
+_GOES_ON = "The controller goes on and then stops, which cannot be taken back: `fawkes down` again follows it"
 
 
 @click.command()
@@ -155,7 +156,8 @@ def _follow(client: Client, limit_us: int | None) -> list[dict[str, Any]]:
         return None
 
     try:
-        wait_for(client, look, "every node was wiped and free", limit_us=limit_us, ends=True, then=_THEN)
+        what = "every node was wiped and free"
+        wait_for(client, look, what, limit_us=limit_us, ends=True, then=_THEN, goes_on=_GOES_ON)
     except FawkesError:
         if asker is not None:
             warn(f"by the ledger, the controller had {'' if asker else 'not '}accepted `fawkes down`")
@@ -199,7 +201,8 @@ def _refuse_lost(nodes: list[dict[str, Any]]) -> None:
 def _stop(client: Client, why: str, limit_us: int | None, output: str) -> None:
     nodes = client.rows("nodes")
     client.post("stop", {})
-    wait_for(client, lambda: True, "it stopped", limit_us=limit_us, ends=True)
+    goes_on = "The controller still stops: `fawkes status` shows when it has; `fawkes run` starts it again"
+    wait_for(client, lambda: True, "it stopped", limit_us=limit_us, ends=True, goes_on=goes_on)
     tell(f"The controller has stopped: {why}", output)
     if output != TABLE:
         show(nodes, TABLES["drain"], output)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from fawkes.base.errors import UserError
+from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.acting import Duration, confirm, for_each, node_names, tell
 from fawkes.cli.asking.client import Client, TurnedDownError
@@ -55,7 +55,8 @@ def drain(
     --discard-data is for a node that is held or lost with data. It is wiped without a proof that its blocks are
     elsewhere. Use it only when that data may be lost.
 
-    Without --wait the command returns at once; interrupting it does not undo the drain.
+    Without --wait the command returns at once; interrupting it does not undo the drain. With --wait it ends with 1 when
+    somebody puts the node back meanwhile.
     """
     names = node_names(nodes)
     client = Client(site)
@@ -76,7 +77,7 @@ def drain(
 
     for_each("drained", names, act)
     if wait:
-        _wait(client, names, limit_us)
+        _wait(client, nodes, names, limit_us)
         tell(f"{nodes}: out of service. Put back with `fawkes undrain {nodes}`", output)
     if output != TABLE:
         show(list(the_nodes(client, names).values()), TABLES["drain"], output)
@@ -164,13 +165,27 @@ def _then(row: Mapping[str, Any], leaves: bool) -> str:
     return f"may serve again, but it still leaves {row['cluster'] or 'its MR-cluster'}; it is free after that"
 
 
-def _wait(client: Client, names: Sequence[str], limit_us: int | None) -> None:
+def _refuse_back(names: Sequence[str]) -> NoReturn:
+    from fawkes.report.words.facts import fold
+
+    what = f"{fold(names)} {'was' if len(names) == 1 else 'were'} put back into service meanwhile"
+    hint = f"`fawkes events` says by whom; `fawkes drain {fold(names)} --reason WHY` drains again"
+    raise FawkesError(what, hint=hint)
+
+
+def _wait(client: Client, nodes: str, names: Sequence[str], limit_us: int | None) -> None:
+    """Return when all nodes are out of service; FawkesError when somebody puts one back meanwhile."""
     known: dict[str, tuple[str, str]] = {}
 
     def look() -> bool | None:
         rows = the_nodes(client, names)
         for name, row in rows.items():
             tell_change(known, name, row)
+        back = [name for name, row in rows.items() if row["state"] != OUT and not row["keep_out"]]
+        # A ledger may lack what a controller that has ended was asked for: `wait_for` says that.
+        if back and client.stored is None:
+            _refuse_back(back)
         return True if all(row["state"] == OUT for row in rows.values()) else None
 
-    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us)
+    goes_on = f"The drain goes on: `fawkes nodes` shows it, `fawkes undrain {nodes}` ends it"
+    wait_for(client, look, "all of these nodes were out of service", limit_us=limit_us, goes_on=goes_on)

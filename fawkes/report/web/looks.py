@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.ruling import ALIVE_US
 from fawkes.core.values.decision import Change
 from fawkes.core.values.model import ClusterState, NodeId, NodeState
@@ -31,6 +32,8 @@ from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
 
 STEPS_AT_ONCE = 1_000
 """Steps of a long ledger that are read before the page hears how far that is."""
+ASK_EVERY_US = 5 * SECOND_US
+"""Between two questions to the controller: whether it decides."""
 
 _EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {"node": explain_node, "cluster": explain_cluster}
 
@@ -68,11 +71,21 @@ class _Remembering(LedgerReader):
 
 
 class Watcher:
-    """Reads the ledger of a state folder step by step, all in one thread: the ledger's file belongs to it."""
+    """Reads the ledger of a state folder step by step, all in one thread: the ledger's file belongs to it.
 
-    def __init__(self, folder: Path, now_us: Callable[[], int] = lambda: time.time_ns() // 1000) -> None:
+    ``idle`` asks a controller that is alive why it decides nothing (empty: it decides): its ledger cannot say that.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        now_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+        idle: Callable[[], str] = lambda: "",
+    ) -> None:
         self._folder = folder
         self._now_us = now_us
+        self._idle = idle
+        self._asked_us, self._why_idle = 0, ""
         self._reader: LedgerReader | None = None
         self._course = PoolCourse()
         self._look = PageLook()
@@ -146,10 +159,13 @@ class Watcher:
         held = holder(self._folder)
         if held is None:
             return "No controller is running for this site. What is shown is its last word"
-        silent_us = self._now_us() - max(held.alive_us, held.since_us)
-        if silent_us > ALIVE_US:
+        now_us = self._now_us()
+        if now_us - max(held.alive_us, held.since_us) > ALIVE_US:
             return f"The controller ({held}) gives no sign of life. What is shown may be old"
-        return ""
+        # The clock of the machine may be set back.
+        if abs(now_us - self._asked_us) >= ASK_EVERY_US:
+            self._asked_us, self._why_idle = now_us, self._idle()
+        return self._why_idle and f"{self._why_idle}. What is shown may be old"
 
     def _boards(self, reader: LedgerReader) -> tuple[Row, list[Row], list[Row]]:
         """The rows of the pool, MR-clusters and nodes. Those of nodes that are as they were are not made again."""

@@ -64,7 +64,7 @@ def _gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamil
 
 def _pool(pool: Row, nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -> Iterator[Metric]:
     if not pool["simulated"]:
-        text = "1 while a controller gives signs of life, 0 if not."
+        text = "1 while a controller gives signs of life and decides, 0 if not."
         yield GaugeMetricFamily("fawkes_controller_up", text, value=float(not stale))
     by_state = _gauge("fawkes_nodes", "Nodes of the pool by their state.", ["state"])
     for state, count in sorted(Counter(row["state"] for row in nodes).items()):

@@ -79,10 +79,12 @@ def serve(
     host: str = LOOPBACK,
     tls: tuple[Path, Path] | None = None,
     acting: Acting | None = None,
+    idle: Callable[[], str] = lambda: "",
 ) -> None:
     """Serve the page of a state folder until a signal; ``ready`` gets the port. UserError when it is in use.
 
-    ``tls`` are the files with the certificate and its key; see `application` for ``key`` and ``acting``.
+    ``tls`` are the files with the certificate and its key; see `application` for ``key`` and ``acting``, and
+    `Watcher` for ``idle``.
     """
     # With its protocol: asyncio sends small answers of any other socket late, after 40 ms (Nagle, and delayed ACKs).
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -95,7 +97,7 @@ def serve(
         listening.close()
         hint = "Choose another one with --port, or in [web]"
         raise UserError(f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint=hint) from None
-    app = application(Watcher(folder), key=key, hosts=[LOOPBACK, "localhost", host, *names], acting=acting)
+    app = application(Watcher(folder, idle=idle), key=key, hosts=[LOOPBACK, "localhost", host, *names], acting=acting)
     # Of connections that never begin TLS; uvicorn would let them wait for a minute.
     asyncio.constants.SSL_HANDSHAKE_TIMEOUT = REQUEST_S
     config = uvicorn.Config(

@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from fawkes.base.errors import DeadlineError, FawkesError
-from fawkes.cli.asking.client import Client, HungUpError, SilentError, stuck, trouble
+from fawkes.cli.asking.client import Client, HungUpError, SilentError, trouble
 from fawkes.cli.asking.waiting import followed, wait_for, within
 from fawkes.cli.clusters.restore import _wait
 from fawkes.config.site.site import Site
@@ -281,9 +281,9 @@ def test_a_restore_that_is_cut_short(site: Path) -> None:
 
 
 def test_a_loop_that_stands_still_is_told() -> None:
-    assert stuck({"trouble": "", "event": "Sampled", "event_s": 0.4}) == ""
-    assert stuck({}) == ""
-    assert stuck({"trouble": "", "event": "Sampled", "event_s": 163.2}) == (
+    assert trouble({"trouble": "", "event": "Sampled", "event_s": 0.4}) == ""
+    assert trouble({}) == ""
+    assert trouble({"trouble": "", "event": "Sampled", "event_s": 163.2}) == (
         "NOTHING IS DECIDED: the controller has worked on one event (Sampled) for 2m43s"
     )
     assert trouble({"trouble": "/x: the disk is full", "event": "Woke", "event_s": 99.0}) == (
@@ -324,6 +324,21 @@ def test_reading_verbs_say_it_first_and_end_with_4(
         assert plain["rows"][0]["cluster"] == "a"
         assert plain["pool"]["unanswered"].startswith("THE CONTROLLER DOES NOT ANSWER")
         assert plain["pool"]["silent"] == 0
+
+
+def test_reading_verbs_beside_a_full_disk_say_it_first_and_end_with_4(run: Run, site: Path) -> None:
+    with controller(site, running()) as there:
+        there.fill()
+        for words in READING[:5]:
+            result = run(*words)
+            assert result.exit_code == 4, (words, result.output)
+            first = result.stdout.splitlines()[0]
+            assert first.startswith("NOTHING IS DECIDED: "), words
+            assert "What follows is as of 20" in first
+            assert result.stdout.count("NOTHING IS DECIDED") == 1
+        pool = json.loads(run("status", "-o", "json").stdout)["pool"]
+        assert pool["trouble"]
+        assert pool["unanswered"].startswith(f"NOTHING IS DECIDED: {pool['trouble']} (process {there.pid} on ")
 
 
 def test_a_request_that_nobody_answered_is_followed_where_somebody_waits(site: Path) -> None:

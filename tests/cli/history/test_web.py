@@ -17,17 +17,20 @@ import pytest
 import requests
 
 from fawkes.cli.asking import client
-from fawkes.cli.history.web import passed
+from fawkes.cli.history.web import _idle, passed
 from fawkes.config.settings.tokens import Token
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import HoldAsked, PauseAsked, ReleaseAsked
 from fawkes.core.values.model import Reason
 from fawkes.offline.runs.folder import copied
+from fawkes.report.web.looks import ASK_EVERY_US, Watcher
 from fawkes.store.sqlite import LedgerReader
 from tests.cli.conftest import INVENTORY, Run, World
 from tests.report.web.browser import browser, there
 from tests.report.web.serving import certified
 from tests.support.desk import Desk
+from tests.support.silent_controller import controller
+from tests.support.silent_controller import desk as pool_now
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -175,6 +178,32 @@ def test_a_controller_brings_its_page_and_takes_it_away(site: Path, table: Path)
         finally:
             run.kill()
     wait_for(lambda: not answers(url), "the end of the page")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("fill", "NOTHING IS DECIDED: "),
+        pytest.param("pause", "The controller does not answer", marks=pytest.mark.drill),
+    ],
+)
+def test_nothing_is_up_or_green_while_nothing_is_decided(site: Path, fault: str, why: str) -> None:
+    ready = pool_now()
+    ready.up("a")
+    now_us = ready.now_us
+    with controller(site, ready) as there:
+        watcher = Watcher(there.folder, lambda: now_us, lambda: _idle(Site(site)))
+        assert b"fawkes_controller_up 1.0" in watcher.look().metrics
+        getattr(there, fault)()
+        # It is asked again after a moment, not at each look.
+        assert watcher.look().stale == ""
+        now_us += ASK_EVERY_US
+        look = watcher.look()
+        watcher.close()
+    assert look.stale.startswith(why)
+    assert json.loads(look.state)["stale"].endswith("What is shown may be old")
+    assert b"fawkes_controller_up 0.0" in look.metrics
+    assert b"fawkes_cluster_health{" not in look.metrics
 
 
 def answers(url: str) -> bool:
