@@ -13,7 +13,6 @@ from fawkes.core.values import decision
 from fawkes.core.values.effects import EndControl
 from fawkes.core.values.events import Reloaded, StandbySeen, Started
 from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
-from fawkes.core.values.settings import Settings
 from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
 
@@ -306,8 +305,8 @@ def starts(store: Reader, after: int = 0) -> Iterator[tuple[int, Started]]:
             yield entry.seq, last
 
 
-def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
-    """The time of a change of settings within a day, from which to which, by a start or a reload; None without one."""
+def news_of_settings(store: Reader) -> tuple[Started, Started] | None:
+    """The starts or reloads between which settings have changed, when the later one was within a day; else None."""
     day_us, now_us = 86_400 * SECOND_US, last_us(store)
     recent: list[Started] = []
     # A start has the whole inventory: older ones are read only until one of before that day is among them.
@@ -318,9 +317,9 @@ def news_of_settings(store: Reader) -> tuple[int, Settings, Settings] | None:
     news, last = None, None
     for event in recent:
         if last is not None and event.settings != last.settings:
-            news = (event.at_us, last.settings, event.settings)
+            news = (last, event)
         last = event
-    return news if news is not None and news[0] >= now_us - day_us else None
+    return news if news is not None and news[1].at_us >= now_us - day_us else None
 
 
 def paused(store: Reader) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 from fawkes.base.units import show_duration
+from fawkes.base.version import __version__
 from fawkes.config.settings.core import GROUPS, WRITTEN
-from fawkes.config.settings.keys import SettingsFile
+from fawkes.config.settings.keys import FIFO, SettingsFile
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.core.values.settings import Settings
 
@@ -64,13 +65,22 @@ def reread(now: Settings, started: SiteSettings, new: SiteSettings) -> Reread:
     return Reread(settings, tuple(differences(now, settings)), tuple(restart))
 
 
-def differences(old: Settings, new: Settings) -> list[str]:
-    """The settings that differ, each as a text: its key in ``fawkes.toml``, the old value and the new one."""
-    return [
-        f"{key_of(name)}: {_shown(name, was)} -> {_shown(name, value)}"
-        for name in (each.name for each in fields(Settings))
-        if (was := getattr(old, name)) != (value := getattr(new, name))
-    ]
+def differences(old: Settings, new: Settings, before: str = __version__) -> list[str]:
+    """The settings that differ, each as a text: its key in ``fawkes.toml``, the old value and the new one.
+
+    ``before`` is the version of Fawkes that stored the ``old`` ones. A ledger has no empty values that are defaults, so
+    that of another version's nobody knows which of these it had: they are one text, without old values.
+    """
+    texts, unknown, empty = list[str](), list[str](), Settings()
+    for name in (each.name for each in fields(Settings)):
+        was, value = getattr(old, name), getattr(new, name)
+        if was == value:
+            continue
+        if before != __version__ and not was and was == getattr(empty, name):
+            unknown.append(f"{key_of(name)} = {_shown(name, value)}")
+        else:
+            texts.append(f"{key_of(name)}: {_shown(name, was)} -> {_shown(name, value)}")
+    return [*texts, f"new since version {before}, or not set there: {', '.join(unknown)}"] if unknown else texts
 
 
 def key_of(name: str) -> str:
@@ -94,6 +104,9 @@ def _shown(name: str, value: object) -> str:
         return show_duration(value)
     if isinstance(value, Enum):
         return str(value.value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value) or "none"
+    if isinstance(value, bool) or name in ("admission", "preemption"):
+        # Files have these names in small letters; no admission policy at all is its default there.
+        return str(value).lower() or (FIFO if name == "admission" else "none")
+    if isinstance(value, float):
+        return f"{value * 100:g}%" if name == "max_moves_fraction" else f"{value:g}"
+    return str(value) or "none"

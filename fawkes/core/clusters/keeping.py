@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from fawkes.base.units import SECOND_US
 from fawkes.core.state import alerts
 from fawkes.core.values.model import ClusterAlert, ClusterLife, ClusterState
 
@@ -48,6 +50,20 @@ def outgrows(looks: int) -> bool:
 def is_torn(looks: int) -> bool:
     """True if so many looks in a row found the same operation half written: nobody writes the rest of it."""
     return looks > 5
+
+
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*")
+
+
+def is_news(told: str | None, error: str, ago_us: int) -> bool:
+    """True if ``error``, why copying does not work, is to be told when ``told`` was so long ago; None: nothing was yet.
+
+    That it works or not is told at once, another reason once a minute: two may take turns. Other numbers in it are no
+    other reason; digits within names, as of nodes, are no numbers.
+    """
+    if not told or not error:
+        return told != error
+    return ago_us >= 60 * SECOND_US and _NUMBER.sub("", told) != _NUMBER.sub("", error)
 
 
 def copies_needed(cluster: ClusterState | None) -> bool:

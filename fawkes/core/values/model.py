@@ -323,6 +323,7 @@ class ClusterState:
     kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
     the worst first (`core.alerts`). ``service`` is what its masters said last of what users need; None: not known.
     ``image_rates`` are the rates at which its nodes have last saved tasks, in bytes of their memory a second.
+    ``uncopied`` is why its masters' data is not copied; empty when it is, and where an earlier version noted a fault.
     """
 
     spec: ClusterSpec
@@ -351,6 +352,7 @@ class ClusterState:
     silent_us: int | None = None
     hold: Hold | None = None
     image_rates: tuple[int, ...] = ()
+    uncopied: str = ""
 
     @property
     def id(self) -> ClusterId:

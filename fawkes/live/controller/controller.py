@@ -268,7 +268,7 @@ class Controller:
     def _tell_settings(self, state: State) -> None:
         """Say when other settings counted for this pool until now: an empty file changes them without a word."""
         if state.rules is not None:
-            changed = differences(state.rules.settings, self._plan.settings.core)
+            changed = differences(state.rules.settings, self._plan.settings.core, state.rules.version)
             if changed:
                 self._say(f"the settings have changed since the last run: {'; '.join(changed)}")
 

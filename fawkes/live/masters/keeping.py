@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fawkes.base.errors import FawkesError, RefusedError
-from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.clusters.keeping import KeepRules, is_news
 from fawkes.core.values.events import CopySeen
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.live.base import limits
@@ -53,9 +53,10 @@ class _Kept:
 
 @dataclass(slots=True)
 class _CopyNews:
-    """The last news of the copies of an MR-cluster, and the fault of each of them now."""
+    """The last news of the copies of an MR-cluster and its time, and the fault of each of them now."""
 
     error: str | None = None
+    at_us: int = 0
     problems: dict[str, str] = field(default_factory=dict)
 
 
@@ -308,10 +309,13 @@ class Keeper:
             reported = self._reported.setdefault(cluster, _CopyNews())
             reported.problems[which] = problem
             error = "; ".join(filter(None, reported.problems.values()))
-            news = reported.error is None or bool(reported.error) != bool(error)
-            reported.error = error
+            at_us = self._mailbox.clock.now_us()
+            news = is_news(reported.error, error, at_us - reported.at_us)
+            if news:
+                reported.error, reported.at_us = error, at_us
         if news:
-            _log.info("%s: copies of the masters' data: %s", cluster, error or "they work")
+            level = logging.WARNING if error else logging.INFO
+            _log.log(level, "%s: copies of the masters' data: %s", cluster, error or "they work")
             self._mailbox.tell(lambda at: CopySeen(at_us=at, cluster=cluster, error=error))
 
     # --- a copy into the folders of the NameNode and the ResourceManager of another node, whole or not at all

@@ -308,7 +308,8 @@ def _settings_in_words(store: Reader) -> str:
     # Not before there is such news: all of the settings' forms come with it, a quarter of the memory of `fawkes nodes`.
     from fawkes.config.settings.reload import differences
 
-    return f"{'; '.join(differences(news[1], news[2]))} (since {show_time(news[0])})"
+    texts = differences(news[0].settings, news[1].settings, news[0].version)
+    return f"{'; '.join(texts)} (since {show_time(news[1].at_us)})"
 
 
 def _clock_in_words(store: Reader) -> str:

@@ -23,7 +23,9 @@ def written(tmp_path: Path, text: str) -> SiteSettings:
     [
         ("", (), ()),
         ('period = "9m"', ("period: ", "tau: "), ()),
-        ("max_moves = 0.3", ("max_moves: ",), ()),
+        ("max_moves = 0.3", ("max_moves: unlimited -> 30%",), ()),
+        ('preemption = "kill"', ("preemption: adaptive -> kill",), ()),
+        ('admission = "justice"', ("admission: fifo -> justice",), ()),
         ('sample_every = "5s"', (), ("sample_every",)),
         ('stale_samples = 9\nsample_every = "5s"', (), ("sample_every",)),
         ("stale_samples = 9", ("stale_samples: 30s -> 1m30s",), ()),
@@ -42,6 +44,20 @@ def test_what_counts_at_once_and_what_after_a_restart(
     assert all(text.startswith(start) for text, start in zip(news.changed, changed, strict=True))
     assert news.restart == restart
     assert tuple(differences(before.core, news.settings)) == news.changed
+
+
+def test_settings_that_an_earlier_version_may_not_have_had_get_no_old_values() -> None:
+    old = Settings(policy="JD", retire_undeclared=True, transient_leave_us=0)
+    new = Settings(preemption="ADAPTIVE", copy_us=60_000_000, max_moves_fraction=None)
+    known = [
+        "policy: JD -> TD",
+        "transient_leave: 0s -> 1h00m",
+        "max_moves: 20% -> unlimited",
+        "retire_undeclared: true -> false",
+    ]
+    later = "new since version 0.2.0, or not set there: patience.copy = 1m00s, preemption = adaptive"
+    assert differences(old, new, "0.2.0") == [*known, later]
+    assert "patience.copy: 0s -> 1m00s" in differences(old, new)
 
 
 def test_every_setting_has_its_key_and_none_is_forgotten() -> None:

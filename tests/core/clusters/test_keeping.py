@@ -1,4 +1,4 @@
-"""When the second copy and a new image of the masters' data are due."""
+"""When the second copy and a new image of the masters' data are due, and when a fault of copies is news."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.clusters.keeping import KeepRules
+from fawkes.core.clusters.keeping import KeepRules, is_news
 
 RULES = KeepRules(second_every_us=10 * SECOND_US, edits_bytes=1000, image_rest_us=60 * SECOND_US)
 
@@ -45,3 +45,27 @@ def test_attempts_to_make_an_image_keep_their_distance(pauses: list[int]) -> Non
             tried.append(at_us)
     assert all(later - before >= RULES.image_rest_us for before, later in pairwise(tried))
     assert not pauses or tried
+
+
+FULL = "/s/c-1: the disk has no room for 289 bytes more of the copy. 256 MB must stay free"
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "ago_s", "news"),
+    [
+        (None, "", 0, True),
+        ("", "", 999, False),
+        ("", FULL, 0, True),
+        (FULL, "", 0, True),
+        (FULL, FULL, 999, False),
+        (FULL, FULL.replace("289", "1.5"), 999, False),
+        (FULL, FULL.replace("c-1", "c-2"), 60, True),
+        ("node03: no answer", "node04: no answer", 60, True),
+        ("node03: no answer", FULL, 59, False),
+        ("node03: no answer", FULL, 60, True),
+    ],
+)
+def test_another_fault_of_copies_is_news_but_no_other_number(
+    told: str | None, error: str, ago_s: int, news: bool
+) -> None:
+    assert is_news(told, error, ago_s * SECOND_US) is news

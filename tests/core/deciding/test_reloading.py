@@ -45,7 +45,7 @@ def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same()
     assert [event.settings.policy for _, event in history.starts(desk.store)] == ["TD", "EQ"]
     news = history.news_of_settings(desk.store)
     assert news is not None
-    assert (news[1].policy, news[2].policy) == ("TD", "EQ")
+    assert (news[0].settings.policy, news[1].settings.policy) == ("TD", "EQ")
 
 
 def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe() -> None:
@@ -95,7 +95,7 @@ def test_a_change_is_news_for_a_day_also_against_a_run_of_long_ago() -> None:
         desk.tell(started(at_s=at_s, how=settings(tau=tau)))
     news = history.news_of_settings(desk.store)
     assert news is not None
-    assert (news[0], news[1].tau, news[2].tau) == (desk.now_us, 1.0, 2.0)
+    assert (news[1].at_us, news[0].settings.tau, news[1].settings.tau) == (desk.now_us, 1.0, 2.0)
     desk.tell(started(at_s=at_s + 2 * 86_400, how=settings(tau=2.0)))
     assert history.news_of_settings(desk.store) is None
     assert history.started_us(desk.store) == (at_s + 2 * 86_400) * SECOND_US

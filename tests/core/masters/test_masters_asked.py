@@ -193,9 +193,20 @@ def test_masters_that_are_not_copied_for_long_are_an_alert() -> None:
     at(desk, 59)
     assert not cluster(desk).alert
     at(desk, 2)
-    assert "not copied" in cluster(desk).alert
+    assert cluster(desk).alert == "its masters' data is not copied: since 60 s and more: full"
+    desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A, error="no answer"))
+    assert cluster(desk).alert == "its masters' data is not copied: since 60 s and more: no answer"
     desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A))
-    assert (cluster(desk).alert, len(desk.said("copied-again"))) == ("", 1)
+    assert (cluster(desk).alert, cluster(desk).uncopied, len(desk.said("copied-again"))) == ("", "", 1)
+
+
+def test_an_alert_names_the_last_reason_why_masters_are_not_copied() -> None:
+    desk = up()
+    for error in ("no answer", "full"):
+        desk.tell(events.CopySeen(at_us=desk.now_us, cluster=A, error=error))
+        at(desk, 30)
+    at(desk, 1)
+    assert cluster(desk).alert.endswith(": full")
 
 
 def test_a_copy_that_works_again_in_time_is_no_news() -> None:

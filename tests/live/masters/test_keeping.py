@@ -63,10 +63,13 @@ def data(site: KeptSite, at: NodeId) -> dict[str, bytes]:
 
 
 @pytest.mark.nightly
-def test_copies_are_told_once_until_they_fail_and_again_when_they_work(living: KeptSite) -> None:
+def test_copies_are_told_once_until_they_fail_and_again_when_they_work(
+    living: KeptSite, caplog: pytest.LogCaptureFixture
+) -> None:
     living.stop_namenode()
     living.keeper.round()
     assert "the NameNode is not running" in living.told()
+    assert any("NameNode is not running" in each.message for each in caplog.records if each.levelname == "WARNING")
     living.keeper.round()
     living.run_namenode()
     living.round()
