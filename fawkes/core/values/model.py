@@ -316,14 +316,13 @@ class ClusterState:
     ``deploy_us`` is the time between them. ``active_us`` is when loading ended. ``idle_us`` is since when it has had
     nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
     tasks have waited and none has run (`core.stuck`); None until that has lasted. ``silent_us`` is since when its
-    masters do not answer. ``moving``: its masters are to go to
-    another node, or to start again. ``standby`` is None without a second NameNode: none was asked for, or masters were
-    brought back from a copy, which ends the journal until there is a new one (`core.journal`). On nodes that are
-    ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is the worst of its alerts, of the
-    kind ``alert_kind``: None without an alert, and where an earlier version has stored it. ``further`` are the others,
-    the worst first (`core.alerts`). ``service`` is what its masters said last of what users need; None: not known.
-    ``image_rates`` are the rates at which its nodes have last saved tasks, in bytes of their memory a second.
-    ``uncopied`` is why its masters' data is not copied; empty when it is, and where an earlier version noted a fault.
+    masters do not answer. ``moving``: its masters are to go to another node, or to start again. ``standby`` is None
+    without a second NameNode: none was asked for, or masters came back from a copy, which ends the journal until there
+    is a new one. On nodes that are ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is
+    the worst of its alerts, of the kind ``alert_kind``: None without an alert, and where an earlier version has stored
+    it; ``further`` are the others, the worst first. ``service`` is what its masters said last of what users need (None:
+    not known), ``image_rates`` are bytes a second at which its nodes saved tasks last, ``uncopied`` is why its masters'
+    data is not copied (empty: it is, or an earlier version did not say).
     """
 
     spec: ClusterSpec

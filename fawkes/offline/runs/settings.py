@@ -94,5 +94,7 @@ def crossed(choices: Mapping[str, Sequence[Any]], *, where: str = "") -> dict[st
 
 
 def _text(value: Any) -> str:
-    """A value as TOML has it, but texts without quotes."""
+    """A value as TOML has it, but texts without quotes and numbers as short as they can be."""
+    if isinstance(value, float) and float(short := f"{value:g}") == value:
+        return re.sub(r"e\+?(-?)0*", r"e\1", short)
     return json.dumps(value, default=str) if isinstance(value, bool | list | tuple) else str(value)

@@ -39,7 +39,7 @@ def copy(tmp_path: Path) -> CopyFolder:
 def test_a_note_that_cannot_be_read_costs_the_time_and_never_the_copy(
     copy: CopyFolder, tmp_path: Path, note: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What a power loss left of it in a version that did not wait for the disk."""
+    """A power loss left it so in a version that did not wait for the disk."""
     (tmp_path / "c-1" / "note").write_text(note)
     again = opened(tmp_path)
     assert (again.sizes, again.version, again.copied_us) == (copy.sizes, copy.version, None)

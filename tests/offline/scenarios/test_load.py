@@ -174,7 +174,7 @@ def test_a_reference_time_depends_on_no_other_job_and_no_other_mr_cluster() -> N
 
 @pytest.mark.parametrize(("at_s", "delay_s"), [(0, 605), (600, 605), (600, 10)])
 def test_a_job_that_counts_from_the_start_waits_for_the_request_of_its_mr_cluster(at_s: int, delay_s: int) -> None:
-    """As it does live; one that is perturbed as well, and jobs do not become a batch at the request."""
+    """The same as live, also where it is perturbed; and jobs do not become a batch at the request."""
     come = tuple(replace(each, at_us=delay_s * SECOND_US) for each in jobs("b", 20))
     late = demand("b", at_s=at_s, from_start=come)
     (moved,) = shaken((late,), 1, 1, 60 * SECOND_US)
