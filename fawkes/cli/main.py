@@ -174,8 +174,8 @@ class ProgramGroup(click.Group):
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt) as error:
             # click turns the one into the other. `fawkes.cli.asking.waiting` has put into it what goes on.
-            told = error.__cause__ if isinstance(error, click.Abort) else error
-            _say(". ".join(["interrupted", *map(str, told.args if isinstance(told, KeyboardInterrupt) else ())]))
+            cause = error.__cause__ if isinstance(error, click.Abort) else error
+            _say(". ".join(["interrupted", *map(str, cause.args if isinstance(cause, KeyboardInterrupt) else ())]))
             sys.exit(INTERRUPTED)
         except FawkesError as error:
             _say(str(error), error)
