@@ -55,15 +55,15 @@ def is_torn(looks: int) -> bool:
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*")
 
 
-def is_news(told: str | None, error: str, ago_us: int) -> bool:
-    """True if ``error``, why copying does not work, is to be told when ``told`` was so long ago; None: nothing was yet.
+def is_news(last: str | None, error: str, ago_us: int) -> bool:
+    """True if ``error``, why copying does not work, is to be told when ``last`` was so long ago (None: never).
 
     That it works or not is told at once, another reason once a minute: two may take turns. Other numbers in it are no
     other reason; digits within names, as of nodes, are no numbers.
     """
-    if not told or not error:
-        return told != error
-    return ago_us >= 60 * SECOND_US and _NUMBER.sub("", told) != _NUMBER.sub("", error)
+    if not last or not error:
+        return last != error
+    return ago_us >= 60 * SECOND_US and _NUMBER.sub("", last) != _NUMBER.sub("", error)
 
 
 def copies_needed(cluster: ClusterState | None) -> bool:

@@ -1,7 +1,6 @@
 """The values of the core: nodes, MR-clusters, jobs, readings, reasons.
 
-All are immutable. Times are integers in microseconds since the epoch (`_us`), sizes integers in bytes. A reading that
-is missing is None, never 0.
+All are immutable. Times (`_us`) are whole microseconds since the epoch, sizes bytes. A missing reading is None, not 0.
 """
 
 from __future__ import annotations
@@ -317,12 +316,12 @@ class ClusterState:
     nothing waiting and nothing running. ``unreadable_us`` is since when it could not be read, ``still_us`` since when
     tasks have waited and none has run (`core.stuck`); None until that has lasted. ``silent_us`` is since when its
     masters do not answer. ``moving``: its masters are to go to another node, or to start again. ``standby`` is None
-    without a second NameNode: none was asked for, or masters came back from a copy, which ends the journal until there
-    is a new one. On nodes that are ``shut_out`` former masters may still run, as long as they are lost. ``alert`` is
-    the worst of its alerts, of the kind ``alert_kind``: None without an alert, and where an earlier version has stored
-    it; ``further`` are the others, the worst first. ``service`` is what its masters said last of what users need (None:
-    not known), ``image_rates`` are bytes a second at which its nodes saved tasks last, ``uncopied`` is why its masters'
-    data is not copied (empty: it is, or an earlier version did not say).
+    without a second NameNode: none was asked for, or masters were brought back from a copy, which ends the journal
+    until there is a new one (`core.journal`). On nodes that are ``shut_out`` former masters may still run, as long as
+    they are lost. ``alert`` is the worst of its alerts, of the kind ``alert_kind``: None without an alert, and where an
+    earlier version has stored it. ``further`` are the others, the worst first (`core.alerts`). ``service`` is what its
+    masters said last of what users need; None: not known. ``image_rates`` are the rates at which its nodes have last
+    saved tasks, in bytes of their memory a second. ``uncopied``: why its masters' data is not copied.
     """
 
     spec: ClusterSpec

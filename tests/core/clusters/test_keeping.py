@@ -51,7 +51,7 @@ FULL = "/s/c-1: the disk has no room for 289 bytes more of the copy. 256 MB must
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "ago_s", "news"),
+    ("last", "error", "ago_s", "news"),
     [
         (None, "", 0, True),
         ("", "", 999, False),
@@ -66,6 +66,6 @@ FULL = "/s/c-1: the disk has no room for 289 bytes more of the copy. 256 MB must
     ],
 )
 def test_another_fault_of_copies_is_news_but_no_other_number(
-    told: str | None, error: str, ago_s: int, news: bool
+    last: str | None, error: str, ago_s: int, news: bool
 ) -> None:
-    assert is_news(told, error, ago_s * SECOND_US) is news
+    assert is_news(last, error, ago_s * SECOND_US) is news
