@@ -38,7 +38,8 @@ def ended(draft: Draft, job: JobState, verdict: AttemptVerdict) -> JobState:
     elif jumped:
         return job
     else:
-        ran_us = at_us
+        # YARN's clock was set meanwhile, or it says no end: by ours it ended now.
+        ran_us = at_us - started_us
     return replace(job, started_us=started_us, finished_us=min(at_us, started_us + ran_us))
 
 

@@ -42,7 +42,7 @@ _FORMS: Final = {
 }  # fmt: skip
 _WHOLE: Final = r"^[ \t]*(?:-?[0-9]+|0[xX][0-9a-fA-F]+)[ \t]*$"
 _REAL: Final = r"^[ \t]*[-+]?(?i:\.?[0-9]|inf|nan)"
-"""What may be a number. Only pyarrow's parser decides, or a damaged line would have others judged in another way."""
+"""Texts that may be numbers. Only pyarrow's parser decides, or a damaged line would change how others are judged."""
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 48 * MIB
 _BLOCK: Final = 4 * MIB
