@@ -203,11 +203,12 @@ class Handover(Change, ABC):
         """True if all DataNodes and NodeManagers that were reached are back; some time later those that came count."""
         computing = masters.resource_manager_nodes(addresses, Deadline.after(limits.ANSWER_S))
         idle = {n for n in self._computing() if n not in computing or computing[n].state != masters.RUNNING}
-        away = self._not_stored(seen) | idle
+        silent = self._not_stored(seen)
+        away = silent | idle
         if not away:
             return True
         self._waits(f"{', '.join(sorted(away))} did not come back yet")
-        self._bring_back(idle)
+        self._bring_back(silent, idle)
         if late.left() > 0 or self._to in away:
             return False
         for at in sorted(away):
@@ -215,8 +216,8 @@ class Handover(Change, ABC):
             self._reached.remove(at)
         return True
 
-    def _bring_back(self, idle: Collection[NodeId]) -> None:
-        """NodeManagers are still away: for who can do something about it."""
+    def _bring_back(self, silent: Collection[NodeId], idle: Collection[NodeId]) -> None:
+        """DataNodes and NodeManagers are still away: for who can do something about it."""
 
     def _serves(self, addresses: MasterAddresses, seen: masters.Storage) -> bool:
         """True if HDFS takes writes and YARN knows its applications."""

@@ -112,6 +112,15 @@ def test_a_former_masters_node_that_came_back_empty_works_at_once(site: PairSite
     assert not (site.root(OLD) / "nn").exists()
 
 
+def test_a_takeover_starts_a_datanode_that_had_ended(site: PairSite) -> None:
+    """It would hold up the takeover, and nobody repairs it before that has ended."""
+    site.fleet.off = {OLD}
+    site.stop(THIRD, "datanode")
+    facts = site.take_over()
+    assert facts["reached"] == [TO, THIRD]
+    assert "datanode" in site.running(THIRD)
+
+
 def test_without_most_of_the_journal_nobody_takes_over(site: PairSite) -> None:
     site.fleet.off = {OLD}
     site.stop(THIRD, "journalnode")
