@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from shutil import disk_usage
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from fawkes.cli.asking.acting import confirm, node_names
 from fawkes.cli.show.show import TABLE, note, output_option, progress, say, show, warn
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
+from fawkes.core.clusters.keeping import LEFT_FREE_BYTES, fits
 from fawkes.core.values.model import Promise
 
 if TYPE_CHECKING:
@@ -37,8 +39,9 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
     Checks SSH and host keys, names, data addresses and the ways to them, connections through a node, Java, clock, disk,
     memory, Hadoop's ports, remains of other pools, tools, the start of the login shell, whether processes survive the
     logout, and the users that MR-clusters run as. Also checks the keytabs of MR-clusters with Kerberos, and gets a
-    ticket with each. Needs no controller and changes nothing. Exits with 0 if all hosts are ready, 4 if some are not, 1
-    if none is; warnings do not count.
+    ticket with each, and says where the controller's own disk has no room for copies of what masters know. Needs no
+    controller and changes nothing. Exits with 0 if all hosts are ready, 4 if some are not, 1 if none is; warnings do
+    not count.
     """
     from fawkes.config.site.users import group_lines, without_user
     from fawkes.live.controller.access import access_of
@@ -54,6 +57,7 @@ def check(site: Site, nodes: str | None, trust: bool, yes: bool, output: str) ->
         settings.web.check(site.settings_file)
     for line in (site.settings_line(), *inventory.notes, *own_code(site, settings), *open_to_others(site)):
         note(line)
+    _tell_room(site)
     daemons = {node.user for node in inventory.nodes}
     for line in check_files(settings.kerberos, sorted(site.clusters_dir.glob("*.toml")), daemons):
         note(line)
@@ -117,6 +121,15 @@ def _hadoop(site: Site) -> list[Pin]:
         if "release_dir" not in said:
             versions.add(str(said.get("hadoop_version", DEFAULT_VERSION)))
     return [pin(version) for version in sorted(versions or {DEFAULT_VERSION})]
+
+
+def _tell_room(site: Site) -> None:
+    """Warn where the controller's disk is too full for copies of what masters know."""
+    folder = site.state_dir if site.state_dir.exists() else site.root
+    free = disk_usage(folder).free
+    if not fits(free, 0):
+        least = show_bytes(LEFT_FREE_BYTES)
+        warn(f"{folder}: {show_bytes(free)} are free; below {least} nothing that masters know is copied. Free some")
 
 
 def _promises(site: Site) -> set[Promise]:

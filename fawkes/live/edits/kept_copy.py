@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.base.errors import FawkesError
+from fawkes.base.units import show_bytes
 from fawkes.core.clusters.keeping import LEFT_FREE_BYTES, fits
 from fawkes.core.values.model import ClusterId
 from fawkes.live.edits import edit_log
@@ -367,7 +368,7 @@ class CopyFolder:
             raise KeepError(
                 f"the disk has no room for {size} bytes more of the copy",
                 where=str(self._folder),
-                hint=f"Free some: {LEFT_FREE_BYTES >> 20} MB must stay free for the ledger",
+                hint=f"Free some: {show_bytes(LEFT_FREE_BYTES)} must stay free for the ledger",
             )
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,6 +85,16 @@ def test_nothing_stays_on_the_hosts(check: Check, site: Path) -> None:
     assert by_host["node1"]["ssh"] == "ok"
     assert not list((site / "work1").iterdir())
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()} == before
+
+
+def test_a_controller_without_room_for_copies_of_what_masters_know(
+    check: Check, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fawkes.cli.pool.check.disk_usage", lambda folder: SimpleNamespace(free=255 << 20))
+    warning = f"{site}: 267.4 MB are free; below 268.4 MB nothing that masters know is copied. Free some"
+    assert warning in check().stderr.splitlines()
+    monkeypatch.setattr("fawkes.cli.pool.check.disk_usage", lambda folder: SimpleNamespace(free=256 << 20))
+    assert "masters know" not in check().stderr
 
 
 def test_what_jobs_without_a_user_of_their_own_can_do_is_said_with_the_control_groups(check: Check, site: Path) -> None:
