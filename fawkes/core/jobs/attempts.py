@@ -7,7 +7,7 @@ that are not known (None) are never taken for none: a second attempt would run b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fawkes.core.values.events import Progress
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, ClientCause, Launcher
@@ -43,12 +43,12 @@ def live(seen: Attempt) -> bool:
     return any(app.life is AppLife.LIVE for app in seen.applications or ())
 
 
-def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> AttemptVerdict | None:
+def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool, silent: bool = False) -> AttemptVerdict | None:
     """The verdict on an attempt by its facts; None while they do not say anything.
 
     ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
     ``quiet_us``. Then a client without an application counts as running, and one that left nothing behind as gone:
-    before, it may be just about to begin.
+    before, it may be just about to begin. ``silent``: its masters do not answer, which ends a client that needs both.
     """
     if seen.refused:
         return AttemptVerdict(Progress.REFUSED, seen.refused)
@@ -67,7 +67,9 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool) -> Atte
         return None
     if cancelling or seen.cancelled:
         return AttemptVerdict(Progress.CANCELLED)
-    return _ended(seen, seen.applications, began=began or seen.launcher is Launcher.LOST)
+    displaced = seen.displaced or (silent and not seen.own and seen.cause not in _LASTING)
+    began = began or seen.launcher is Launcher.LOST
+    return _ended(replace(seen, displaced=displaced), seen.applications, began=began)
 
 
 @dataclass(frozen=True, slots=True)

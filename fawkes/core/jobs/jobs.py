@@ -222,7 +222,8 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         job = replace(job, own=True)
         draft.put_job(job)
     cancelling = job.life is JobLife.CANCELLING
-    verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False)
+    silent = _is_silent(draft, job)
+    verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False, silent=silent)
     if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
         # Its client was ended before the ResourceManager knew of this application.
         effect = CancelJob(job.id, job.cluster, job.attempt)
@@ -237,6 +238,12 @@ def between(draft: Draft, job: JobState) -> bool:
     """True if its masters are being moved: until that is done nobody can say how an attempt stands."""
     cluster = draft.cluster(job.cluster)
     return cluster is not None and cluster.moving is not None and cluster.moving.begun
+
+
+def _is_silent(draft: Draft, job: JobState) -> bool:
+    """True if masters that a client needs do not answer; the ResourceManager, which was asked, may be none of them."""
+    cluster = draft.cluster(job.cluster)
+    return cluster is not None and cluster.silent_us is not None
 
 
 def displaced(draft: Draft, job: JobState) -> None:
@@ -283,7 +290,8 @@ def _lasted(draft: Draft, job: JobState) -> None:
     if job.seen is None:
         return
     cancelling = job.life is JobLife.CANCELLING
-    verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True)
+    silent = _is_silent(draft, job)
+    verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True, silent=silent)
     if verdict is not None:
         judged(draft, job, _with_times(job, job.seen, verdict))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fawkes.base.units import SECOND_US
@@ -11,7 +13,7 @@ from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Condition, MastersSeen, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
-from fawkes.core.values.sight import Launcher, SafeMode, Service
+from fawkes.core.values.sight import ClientCause, Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
 from fawkes.store.record import text_of
 from tests.support import masters
@@ -228,6 +230,28 @@ def test_no_job_begins_while_masters_do_not_answer(gone: tuple[str, ...]) -> Non
     if gone:
         desk.see(desk.cluster("a").master or "", Condition.SERVING)
     assert desk.effects(StartJob)[0].job == "a-1"
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "again"),
+    [
+        ({}, "displaced", [("a-1", 2)]),
+        ({"own": True}, "job-failed", []),
+        ({"cause": ClientCause.OUTPUT_EXISTS, "words": "it exists"}, "job-failed", []),
+    ],
+)
+def test_a_job_that_was_begun_right_before_its_masters_died_begins_again(
+    facts: dict[str, Any], code: str, again: list[tuple[str, int]]
+) -> None:
+    """The NameNode is gone, and a ResourceManager that answers knows of no application."""
+    desk = desk_of()
+    desk.submit("a", 1)
+    assert desk.starts() == [("a-1", 1)]
+    desk.masters("a", "refused")
+    desk.attempt("a-1", launcher=Launcher.FINISHED, exit=255, applications=(), **facts)
+    assert desk.codes() == [code]
+    desk.masters("a")
+    assert desk.starts() == again
 
 
 def test_what_is_known_of_masters_that_do_not_answer_is_not_said_less_exactly() -> None:
