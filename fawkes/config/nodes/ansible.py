@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import configparser
 import json
 import os
 import re
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from fawkes.base.errors import ConfigError, cut
-from fawkes.base.reading import read_text
+from fawkes.base.reading import is_file, read_text
 from fawkes.config.files.loader import Faults
 from fawkes.config.files.nodeset import MOST_NODES
+from fawkes.config.nodes.hops import NONE
 from fawkes.config.nodes.programs import MOST_OUTPUT, output_of
 from fawkes.config.nodes.sources import ALL, Source, Words, beside
 
@@ -24,15 +26,23 @@ _OWN = "fawkes_"
 _RUN_S = 60.0
 #: Ansible takes a file that it cannot read for an empty one, and ends with 0
 _STRICT = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "1"}
+#: where a host has both, Ansible takes the one with ssh
 _WORDS = {
-    "address": ("ansible_host", "ansible_ssh_host"),
-    "port": ("ansible_port", "ansible_ssh_port"),
-    "user": ("ansible_user", "ansible_ssh_user"),
-    "key": ("ansible_private_key_file", "ansible_ssh_private_key_file"),
+    "address": ("ansible_ssh_host", "ansible_host"),
+    "port": ("ansible_ssh_port", "ansible_port"),
+    "user": ("ansible_ssh_user", "ansible_user"),
+    "key": ("ansible_ssh_private_key_file", "ansible_private_key_file"),
 }
 _ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
 _SECRET = re.compile(r"ansible_(ssh_)?(pass|password|private_key_passphrase)")
 _BY_SSH = ("ssh", "smart", "paramiko", "paramiko_ssh")
+#: keys of ansible.cfg that change how Ansible reaches a host
+_CONFIGURED = {
+    "defaults": ("remote_port", "remote_user", "private_key_file", "transport"),
+    "ssh_connection": ("ssh_args", "ssh_common_args", "ssh_extra_args"),
+}
+_SITE_CONFIG = "/etc/ansible/ansible.cfg"
+_PROXY = "ansible_paramiko_proxy_command"
 _NUMBERS: Mapping[str, Callable[[str], int | float]] = {"port": int, "cores": int, "capacity": float}
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 _NAME = re.compile(r"\{\{\s*inventory_hostname\s*\}\}")
@@ -41,8 +51,14 @@ _META = "_meta"
 #: the section that an INI file begins with has neither behind its bracket
 _AS_JSON = re.compile(r'\s*(\{|\[\s*["{])')
 _SSH = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-_SSH.add_argument("-J")
-_SSH.add_argument("-o", action="append", default=[])
+for _flag in "46AaCfGgKkMNnqsTtVvXxYy":
+    _SSH.add_argument(f"-{_flag}", action="store_true")
+for _option in "BbcDEeFIiJLlmOoPpQRSWw":
+    _SSH.add_argument(f"-{_option}", action="append", default=[])
+_OPTION = re.compile(r"\s*(\w+)\s*[=\s]\s*(.*)", re.DOTALL)
+#: whoever gives these to ssh reaches another place, or as somebody else
+_ELSEWHERE = {"-F", "-l", "-p", "-W", "-o hostname", "-o port", "-o user", "-o proxycommand"}
+_ELSE_HINT = 'Write the variable for it (ansible_host, ansible_port, ansible_user), or "-o ProxyJump=HOST"'
 _NOT_ITS_OUTPUT = "is not what `ansible-inventory --list` prints"
 _AGAIN = "Write the file again: `ansible-inventory -i INVENTORY --list > FILE`"
 
@@ -69,12 +85,25 @@ def read_ansible(path: Path, hint: str) -> Source:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise ConfigError(_NOT_ITS_OUTPUT, file=str(path), hint=_AGAIN) from None
     groups[ALL] = groups.get("all", {})
-    notes: dict[str, None] = {}
+    notes = dict.fromkeys(_configured(path.parent))
 
     def words(name: str, faults: Faults) -> Words:
         return _Host(name, variables.get(name, {}), path, faults, notes).words()
 
     return Source("ansible", str(path), groups, partial(_hosts, groups), words, notes=notes)
+
+
+def _configured(folder: Path) -> list[str]:
+    """What Ansible's configuration says about ways to hosts, as notes: Fawkes reads the inventory alone."""
+    places = [os.environ.get("ANSIBLE_CONFIG", ""), f"{folder}/ansible.cfg", "~/.ansible.cfg", _SITE_CONFIG]
+    file = next((path for path in map(os.path.expanduser, places) if is_file(Path(path))), "")
+    config = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        config.read([file] if file else [])
+    except (OSError, ValueError, configparser.Error):
+        return [f"{file}: cannot be read, so nobody knows whether it names other ways to hosts"]
+    keys = [key for section, keys in _CONFIGURED.items() for key in keys if config.has_option(section, key)]
+    return [f"{file}: Fawkes does not use {key}: write it as a variable of the hosts" for key in keys]
 
 
 def _names(names: object) -> list[str]:
@@ -146,6 +175,8 @@ class _Host:
         connection = str(self.variables.get("ansible_connection", "ssh")).removeprefix("ansible.builtin.")
         if connection not in _BY_SSH:
             self._add("Fawkes reaches nodes by SSH alone", "ansible_connection", "Take the host out of the group")
+        if connection.startswith("paramiko") and self.variables.get(_PROXY):
+            self._add("is not supported", _PROXY, _ELSE_HINT)
 
     def _value(self, key: str, word: str) -> Any:
         """A variable as a value of TOML; numbers and booleans of an INI file are text. None if it cannot be taken."""
@@ -169,25 +200,31 @@ class _Host:
             return value
 
     def _jump(self, word: str) -> str | None:
-        """``ProxyJump`` in arguments for ssh, None without one; a note says which other options are not used."""
+        """``ProxyJump`` in arguments for ssh, None without one; a note says which other options are not used.
+
+        Values are in no text: they may have a password.
+        """
         try:
             options, rest = _SSH.parse_known_args(shlex.split(str(self._value("", word) or "")))
         except (ValueError, argparse.ArgumentError):
+            rest = [""]
+        if rest:
             self._add("is not a list of arguments for ssh", word, "Close its quotes, and give each option a value")
             return None
-        jump: str | None = options.J
+        jumps: list[str] = options.J
+        others = [f"-{letter}" for letter, given in vars(options).items() if given and letter not in "Jo"]
         for option in options.o:
-            name, _, value = option.partition("=" if "=" in option else " ")
-            if name.strip().lower() == "proxyjump":
-                jump = jump or value.strip()
-            elif name.strip().lower() == "proxycommand":
-                hint = 'Write "-o ProxyJump=HOST", or proxy_jump = "HOST" into the inventory of Fawkes'
-                self._add("ProxyCommand is not supported", word, hint)
-            else:
-                rest.append(f"-o {name.strip()}")
-        lines = [f"{self.path}: {word}: Fawkes does not use {cut(other)}" for other in rest if other[0] == "-"]
-        self.notes.update(dict.fromkeys(lines))
-        return jump
+            parts = _OPTION.fullmatch(option)
+            name, value = (parts[1], parts[2].strip()) if parts else ("", "")
+            if name.lower() == "proxyjump":
+                jumps = [*jumps, value]
+            elif (name.lower(), value.lower()) != ("proxycommand", NONE):
+                others.append(f"-o {name}".strip())
+        for other in others:
+            if other == "-o" or (other.lower() if other.startswith("-o") else other) in _ELSEWHERE:
+                self._add(f"{other} is not supported", word, _ELSE_HINT)
+        self.notes.update(dict.fromkeys(f"{self.path}: {word}: Fawkes does not use {cut(other)}" for other in others))
+        return jumps[0] if jumps else None
 
     def _add(self, what: str, word: str, hint: str) -> None:
         self.faults.add(what, f"{cut(self.name)}.{cut(word)}", hint)

@@ -138,6 +138,29 @@ def test_openssh_fills_in_what_the_inventory_does_not_say(tmp_path: Path, monkey
     )
 
 
+@pytest.mark.parametrize(
+    ("config", "address", "jumps"),
+    [
+        # A comment behind words names no hosts.
+        ("Host x # was node1\nHostName no\nHost node1\nHostName 10.0.0.2 # new\n", "10.0.0.2", []),
+        ("Match User me originalhost node*\nHostName %h.x\nProxyJump b\n", "node1.x", ["b"]),
+        ("Match user carl\nHostName no\n", "node1", []),
+        # The first one of the two counts.
+        ("Host *\nProxyCommand none\nProxyJump b\n", "node1", []),
+        ("Host node*\nProxyJump b\nProxyCommand c\n", "node1", ["b"]),
+        ("Host *\nProxyJump none\nProxyCommand c\n", "node1", []),
+    ],
+)
+def test_openssh_is_read_as_ssh_reads_it(tmp_path: Path, config: str, address: str, jumps: list[str]) -> None:
+    node = load(tmp_path, 'user = "me"\nconfig = "config"', config=config)[0]
+    assert (node.address, [hop.split()[0] for hop in way(node)]) == (address, jumps)
+
+
+def test_a_file_of_host_keys_may_have_blanks_in_its_name(tmp_path: Path) -> None:
+    load(tmp_path, 'config = "config"', config=f'Host *\nUser q\nUserKnownHostsFile "{tmp_path}/a b"\n')
+    assert load_inventory(tmp_path / "inventory.toml").known_hosts == tmp_path / "a b"
+
+
 def test_openssh_names_the_file_with_host_keys_where_the_inventory_does_not(tmp_path: Path) -> None:
     config = f"Host *\nUser q\nUserKnownHostsFile {tmp_path}/theirs\n"
     load(tmp_path, 'config = "config"', config=config)
@@ -150,7 +173,12 @@ def test_openssh_names_the_file_with_host_keys_where_the_inventory_does_not(tmp_
     ("config", "said"),
     [
         (None, "config: there is no such file. Name the file, such as"),
-        ('Host "a\n', "config: cannot be read: Unparsable host"),
+        ('Host "a\n', "config: line 1: cannot be read: No closing quotation. `ssh -G HOST` shows"),
+        ("Host node[0-9]\n", "config: line 1: brackets are letters for ssh, and are not supported"),
+        ("Match localnetwork 10.0.0.0/8\n", "config: line 1: Match localnetwork is not supported. Copy the lines"),
+        ('Match e"xe"c true\n', "config: line 1: Match exec would run a command"),
+        ("Host *\nUser q\nUserKnownHostsFile /a /b\n", "Host node1: UserKnownHostsFile names several files"),
+        ("Host *\nUser q\nRevokedHostKeys /r\n", "Host node1: RevokedHostKeys is not supported. Write the keys"),
         ("Include other\n", "config: line 1: Include is not supported. Copy the lines"),
         ("Match exec=true\n", "config: line 1: Match exec would run a command, and is not supported"),
         ("Host *\nUser q\nProxyCommand ssh -W %h:%p x\n", "Host node1: ProxyCommand is not supported. Write ProxyJump"),

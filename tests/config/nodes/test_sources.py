@@ -156,7 +156,19 @@ def test_what_the_inventory_says_itself_counts_more(tmp_path: Path) -> None:
         ({"fawkes_attributes": {"a": []}}, "n1.fawkes_attributes.a: [] is no attribute"),
         (
             {"ansible_ssh_common_args": "-o ProxyCommand='ssh -W %h:%p x'"},
-            "n1.ansible_ssh_common_args: ProxyCommand is not",
+            "n1.ansible_ssh_common_args: -o ProxyCommand is not",
+        ),
+        (
+            {"ansible_ssh_common_args": '-Co "proxycommand sshpass -p hunter2 ssh -o Foo=no x"'},
+            "n1.ansible_ssh_common_args: -o proxycommand is not supported",
+        ),
+        ({"ansible_ssh_args": "-o HostName=x"}, "n1.ansible_ssh_args: -o HostName is not supported. Write the var"),
+        ({"ansible_ssh_args": "-p 2200"}, "n1.ansible_ssh_args: -p is not supported"),
+        ({"ansible_ssh_args": "-F hunter2"}, "n1.ansible_ssh_args: -F is not supported"),
+        ({"ansible_ssh_args": "hunter2"}, "n1.ansible_ssh_args: is not a list of arguments for ssh"),
+        (
+            {"ansible_connection": "paramiko", "ansible_paramiko_proxy_command": "hunter2"},
+            "n1.ansible_paramiko_proxy_command: is not supported",
         ),
         (
             {"ansible_ssh_common_args": "-o 'ProxyJump"},
@@ -176,6 +188,41 @@ def test_a_host_that_cannot_be_taken_is_refused(variables: dict[str, Any], messa
     place = tmp_path / "inventory.toml" if message.startswith("from") else file
     assert len([line for line in found if line.startswith(f"{place}: {message}")]) == 1, found
     assert "hunter2" not in "".join(found)
+
+
+def test_of_two_variables_the_one_counts_that_counts_for_ansible(tmp_path: Path) -> None:
+    both = {"host": "10.0.0.2", "port": 2222, "user": "bob"}
+    names = {"ansible_host": "10.0.0.1", "ansible_port": 22, "ansible_user": "alice"}
+    hosts(tmp_path, **names, **{f"ansible_ssh_{name}": value for name, value in both.items()})
+    node = pool(tmp_path, 'ansible = "hosts.json"', "@ansible:ungrouped").nodes[0]
+    assert (node.address, node.port, node.user) == ("10.0.0.2", 2222, "bob")
+
+
+def test_options_of_ssh_behind_flags_and_without_a_proxy(tmp_path: Path) -> None:
+    hosts(tmp_path, ansible_ssh_common_args="-CJ login -o ProxyCommand=none", ansible_ssh_args="-o 'Foo hunter2'")
+    inventory = pool(tmp_path, 'ansible = "hosts.json"', "@ansible:ungrouped")
+    jump = inventory.nodes[0].jump
+    assert jump is not None
+    assert jump.name == "login"
+    assert [note.partition(": ")[2] for note in inventory.notes] == [
+        "ansible_ssh_args: Fawkes does not use -o Foo",
+        "ansible_ssh_common_args: Fawkes does not use -C",
+    ]
+
+
+def test_the_configuration_of_ansible_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible takes it into account; who has a way to the hosts there is told to write it into variables."""
+    monkeypatch.delenv("ANSIBLE_CONFIG", raising=False)
+    write(
+        tmp_path,
+        "ansible.cfg",
+        "[defaults]\nforks = 5\nremote_port = 2222\n[ssh_connection]\nssh_common_args = -o ProxyCommand=hunter2 %h\n",
+    )
+    hosts(tmp_path)
+    assert list(pool(tmp_path, 'ansible = "hosts.json"', "@ansible:all").notes) == [
+        f"{tmp_path}/ansible.cfg: Fawkes does not use {key}: write it as a variable of the hosts"
+        for key in ("remote_port", "ssh_common_args")
+    ]
 
 
 def test_a_host_outside_of_the_pool_may_be_anything(tmp_path: Path) -> None:
