@@ -94,7 +94,7 @@ def read_ansible(path: Path, hint: str) -> Source:
 
 
 def _configured(folder: Path) -> list[str]:
-    """What Ansible's configuration says about ways to hosts, as notes: Fawkes reads the inventory alone."""
+    """Notes on ways to hosts in Ansible's configuration: Fawkes reads the inventory alone."""
     places = [os.environ.get("ANSIBLE_CONFIG", ""), f"{folder}/ansible.cfg", "~/.ansible.cfg", _SITE_CONFIG]
     file = next((path for path in map(os.path.expanduser, places) if is_file(Path(path))), "")
     config = configparser.ConfigParser(interpolation=None, strict=False)
