@@ -62,9 +62,14 @@ class StateLock:
             os.utime(self._file, ns=(at_us * 1000, at_us * 1000))
 
     def close(self) -> None:
-        """Let others have it. Harmless when called again: the number may be another file's by then."""
+        """Let others have it, and say that it was no accident. Harmless when called again.
+
+        By then the number may be another file's.
+        """
         file, self._file = self._file, -1
         if file >= 0:
+            with suppress(OSError):
+                os.ftruncate(file, 0)
             os.close(file)
 
 
@@ -79,6 +84,20 @@ def holder(folder: Path) -> Holder | None:
         return None if kind == fcntl.F_UNLCK else _read(file)
     finally:
         os.close(file)
+
+
+def died(folder: Path) -> Holder | None:
+    """The last process that wrote to a state folder, if it left no word of its end; None when it did, or still runs."""
+    with suppress(OSError):
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            last = _read(file)
+        finally:
+            os.close(file)
+        # Looked at last: one that starts in between has the lock, and is no dead one.
+        if last.pid and holder(folder) is None:
+            return last
+    return None
 
 
 def is_held(folder: Path) -> bool:

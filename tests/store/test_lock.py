@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ElsewhereError
-from fawkes.store.lock import LOCK_FILE, Holder, StateLock, holder, is_held
+from fawkes.store.lock import LOCK_FILE, Holder, StateLock, died, holder, is_held
 
 
 def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
@@ -27,13 +27,18 @@ def test_the_holder_is_named(tmp_path: Path) -> None:
         StateLock(tmp_path)
     assert caught.value.what == f"another controller is in charge: {held_by}"
     assert caught.value.where == str(tmp_path)
+    assert died(tmp_path) is None
     lock.close()
     assert holder(tmp_path) is None
+    assert died(tmp_path) is None, "it left a word of its end"
 
 
 def test_what_a_dead_process_wrote_is_no_lock(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).write_text('{"host": "elsewhere", "pid": 1, "since_us": 5}')
     assert holder(tmp_path) is None
+    last = died(tmp_path)
+    assert last is not None
+    assert (last.host, last.pid) == ("elsewhere", 1)
     lock = StateLock(tmp_path)
     held_by = holder(tmp_path)
     assert held_by is not None

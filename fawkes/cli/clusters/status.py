@@ -12,7 +12,7 @@ from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import counted, show_duration
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.client import Client
-from fawkes.cli.asking.ledger import boards_of, deaf, ledger_of, silence, silent
+from fawkes.cli.asking.ledger import absence, boards_of, deaf, death, ledger_of, silence, silent
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.layout import fitted, more
 from fawkes.cli.show.show import TABLE, Wide, console, output_option, say, show
@@ -45,7 +45,7 @@ def status(site: Site, cluster: str | None, everything: bool, watch: bool, outpu
     if watch and output != TABLE:
         raise click.UsageError("--watch is for people: `fawkes events --follow -o json` is for programs.")
     if watch:
-        with ledger_of(site) as ledger:
+        with ledger_of(site, now=True) as ledger:
             _watch(site, ledger, cluster, everything)
         return
     with boards_of(site) as board:
@@ -200,7 +200,7 @@ def headlines(pool: Row) -> list[str]:
 def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) -> None:
     from rich.live import Live
 
-    from fawkes.report.history import last_us
+    from fawkes.report.history import last_us, simulated
     from fawkes.report.tables.board import board as read
     from fawkes.store.lock import holder
 
@@ -210,8 +210,11 @@ def _watch(site: Site, ledger: Reader, cluster: str | None, everything: bool) ->
     seen: tuple[int, str, Row] | None = None
     with Live(console=out, screen=False, auto_refresh=False) as live:
         while True:
-            held = holder(site.state_dir)
-            line = "" if held is None else silence(site, held, last_us(ledger))
+            held, as_of_us = holder(site.state_dir), last_us(ledger)
+            if held is not None:
+                line = silence(site, held, as_of_us)
+            else:
+                line = "" if simulated(ledger) else death(site, as_of_us) or absence(as_of_us)
             last = ledger.last_seq(), line, {} if line else _said(site)
             if last != seen:
                 seen = last

@@ -126,7 +126,7 @@ def _from_ledger(site: Site) -> Any:
     from fawkes.report.tables.explain import as_plain, explain_plan
     from fawkes.store.remembered import remembered
 
-    with ledger_of(site) as ledger:
+    with ledger_of(site, now=True) as ledger:
         started = started_before(ledger, ledger.last_seq())
         if started is None:
             raise UserError("there is nothing to plan: no controller has run yet", hint="Start it with `fawkes run`")

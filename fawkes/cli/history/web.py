@@ -14,16 +14,16 @@ import click
 
 from fawkes.base.errors import FawkesError
 from fawkes.base.extras import needs
-from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, trouble
+from fawkes.cli.asking.client import Client, HungUpError, NoControllerError
+from fawkes.cli.asking.ledger import unwell
 from fawkes.cli.show.show import note
 from fawkes.config.site.site import Site
+from fawkes.store.lock import holder
 
 if TYPE_CHECKING:
     from fawkes.config.settings.tokens import Token
     from fawkes.config.settings.web import WebTable
     from fawkes.report.web.acting import Acting, Passed
-
-_ASK_S = 3.0
 
 
 @click.command()
@@ -99,14 +99,9 @@ def web(
 
 
 def _idle(site: Site) -> str:
-    """The reason why a controller that is alive decides nothing; empty when it decides."""
-    try:
-        return trouble(Client(site, timeout_s=_ASK_S).alive())
-    except SilentError:
-        return "The controller does not answer"
-    except FawkesError:
-        # It starts or ends: the lock tells.
-        return ""
+    """The reason why a controller that is alive decides nothing; empty when it decides, starts, or is not there."""
+    held = holder(site.state_dir)
+    return "" if held is None else unwell(site, held, lambda line: None)
 
 
 def _end_with_input() -> None:

@@ -184,7 +184,8 @@ def test_a_controller_brings_its_page_and_takes_it_away(site: Path, table: Path)
     ("fault", "why"),
     [
         ("fill", "NOTHING IS DECIDED: "),
-        pytest.param("pause", "The controller does not answer", marks=pytest.mark.drill),
+        ("cut", "THE CONTROLLER DOES NOT ANSWER: its socket is gone"),
+        pytest.param("pause", "THE CONTROLLER DOES NOT ANSWER", marks=pytest.mark.drill),
     ],
 )
 def test_nothing_is_up_or_green_while_nothing_is_decided(site: Path, fault: str, why: str) -> None:
