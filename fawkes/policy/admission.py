@@ -17,7 +17,7 @@ from typing import Any
 
 from fawkes.base.errors import ConfigError
 from fawkes.core.fairness.weights import in_words
-from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict
+from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict, is_to_end
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
 from fawkes.policy import Loaded, load_policy
@@ -44,7 +44,7 @@ class _Loaded:
         return self._call("learn", done, memory)
 
     def late(self, job: Job, memory: Memory) -> bool:
-        return bool(self._call("late", job, memory))
+        return self._call("late", job, memory)  # type: ignore[no-any-return]
 
     def _call(self, function: str, what: object, memory: Memory, more_steps: int = 0) -> Any:
         return self.module.call(function, (what, memory), self.given[function], more_steps=more_steps)
@@ -95,7 +95,7 @@ def _failure(admission: Admission) -> str:
     try:
         for _ in range(3):
             admission.admit(Queue((waiting, running), total=8, free=6), memory)
-            admission.late(running, memory)
+            is_to_end(admission.late(running, memory))
             memory = admission.learn(_DONE, memory)
     except Exception as error:
         return f"raised {in_words(error)}"

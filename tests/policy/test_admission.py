@@ -352,6 +352,19 @@ def test_a_wrong_verdict_is_named(verdicts: object, said: str) -> None:
         checked(_QUEUE, verdicts)
 
 
+@pytest.mark.parametrize("answer", ["float('nan')", "'no'", "None", "1"])
+def test_whether_a_late_job_is_ended_is_true_or_false(answer: str) -> None:
+    """A mistake would end the job."""
+    text = f"""
+NAME = "X"
+def admit(queue, memory): return []
+def learn(done, memory): return memory
+def late(job, memory): return {answer}
+"""
+    with pytest.raises(ConfigError, match=r"late answered .*, and must answer True or False"):
+        compile_admission(policy_text("X", "x.py", text), {})
+
+
 def test_more_than_is_free_is_refused() -> None:
     queue = Queue([Job("a", 4, 10.0, 0.0), Job("c", 4, 10.0, 0.0)], total=6, free=4)
     assert checked(queue, [Verdict("a", 4)])

@@ -8,7 +8,7 @@ from typing import cast
 from fawkes.base.units import SECOND_US
 from fawkes.core.fairness.weights import in_words, plain_copy
 from fawkes.core.state import alerts, backoff
-from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, Why, checked, max_cpus
+from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, Why, checked, is_to_end, max_cpus
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import PutLearned
@@ -129,7 +129,7 @@ def is_late(draft: Draft, job: JobState) -> bool:
         return False
     try:
         seen = _seen(draft, job, job.granted_of)
-        return bool(draft.admission.late(seen, _memory(draft, job.cluster)))
+        return is_to_end(draft.admission.late(seen, _memory(draft, job.cluster)))
     except Exception as error:
         _failed(draft, cluster, error)
         return False

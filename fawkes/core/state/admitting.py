@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from math import ceil, isfinite
 from typing import Any, Protocol
 
+from fawkes.base.errors import cut
+
 #: f * maxCPUs of a tight job is a hair above a whole number; rounded up, it would ask for more than there is
 _TOLERANCE = 1e-9
 
@@ -225,6 +227,13 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
     if free < min(0, queue.free):
         raise ValueError(f"{queue.free - free} CPUs are granted, and {queue.free} are free")
     return list(verdicts)
+
+
+def is_to_end(answer: object) -> bool:
+    """What ``late`` of a policy answered; ValueError unless it is True or False: NaN and "no" would end the job."""
+    if isinstance(answer, bool):
+        return answer
+    raise ValueError(f"late answered {cut(repr(answer))}, and must answer True or False")
 
 
 def _taken(queue: Queue, job: Job, verdict: Verdict) -> int:

@@ -243,8 +243,12 @@ class _Workers(threading.local):
             while len(self._known) >= _MOST_PROCESSES:
                 self._known.pop(next(iter(self._known))).close()
             worker = _Worker(bounds)
-            self._known[key] = worker
-            worker.known = worker.ask("load", 0, question.kind, question.policy, dict(question.parameters))
+            try:
+                worker.known = worker.ask("load", 0, question.kind, question.policy, dict(question.parameters))
+            except BaseException:
+                # One that is kept would take the same file the next time, with nothing in it.
+                worker.close()
+                raise
         self._known[key] = worker
         return worker
 

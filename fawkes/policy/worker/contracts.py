@@ -113,7 +113,7 @@ def _sealed_admission(function: str, answer: Any) -> Plain:
         if not isinstance(answer, list | tuple):
             return cut(repr(answer), _LONGEST)
         return [_sealed_verdict(each) for each in answer]
-    return bool(answer) if function == "late" else plain_copy(answer)
+    return plain_copy(answer)
 
 
 def _sealed_verdict(verdict: object) -> Plain:

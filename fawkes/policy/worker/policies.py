@@ -94,7 +94,8 @@ class _Apart:
         return self._call("learn", done, memory, f"for a job of {done.tasks} tasks that has ended")
 
     def late(self, job: Job, memory: Memory) -> bool:
-        return bool(self._call("late", job, memory, f"for the job {job.id}, which is late"))
+        answer: bool = self._call("late", job, memory, f"for the job {job.id}, which is late")
+        return answer
 
     def _call(self, function: str, what: object, memory: Memory, where: str) -> Any:
         return call(self.question, self.bounds, function, (what, memory), where)

@@ -117,8 +117,12 @@ def cluster_row(
     held = list(nodes)
     roles = Counter(node.role for node in held if node.life is NodeLife.SERVING)
     active = state.active and tick is not None
+    there = state.life is not ClusterLife.GONE
     health, why = _health(state, held)
     known = alerts.every(state)
+    if not state.active or state.unreadable_us is not None or state.silent_us is not None:
+        # What its masters said last says nothing of now.
+        sample = None
     return {
         "cluster": state.id,
         "state": state.life.value,
@@ -139,21 +143,21 @@ def cluster_row(
         "target": tick.targets.get(state.id) if tick is not None and active else None,
         "share": sum(node.node.capacity_milli for node in held) / usable_milli if usable_milli else None,
         "weight": tick.weights.get(state.id) if tick is not None and active else None,
-        "jobs_waiting": None if sample is None or not state.active else sample.jobs_waiting,
-        "jobs_running": None if sample is None or not state.active else sample.jobs_running,
+        "jobs_waiting": None if sample is None else sample.jobs_waiting,
+        "jobs_running": None if sample is None else sample.jobs_running,
         "jobs_queued": None if jobs is None else jobs[True],
         "jobs_started": None if jobs is None else jobs[False],
-        "tasks_waiting": None if sample is None or not state.active else sample.tasks_waiting,
-        "tasks_running": None if sample is None or not state.active else sample.tasks_running,
+        "tasks_waiting": None if sample is None else sample.tasks_waiting,
+        "tasks_running": None if sample is None else sample.tasks_running,
         "requested": show_time(state.requested_us),
         "since": show_time(state.since_us),
         "wait_s": seconds(state.wait_us),
         "deploy_s": seconds(state.deploy_us),
         "load_s": seconds(state.load_us),
         "save_s": seconds(state.save_us),
-        "masters_on": state.master,
+        "masters_on": state.master if there else None,
         "masters_moving": state.moving is not None and state.moving.cause is not MoveCause.JOURNAL,
-        "promise": promise(state),
+        "promise": promise(state) if there else None,
         "second_copy": None if state.master is None else copy_on(held, state.master),
         "spark_history": _spark_history(state, held),
         **_standby(state),
@@ -191,10 +195,15 @@ def _of_now(seen: StandbySeen, state: ClusterState) -> bool:
     return standby is not None and seen.node == standby.node and seen.at_us >= state.requested_us
 
 
-def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str, str]:
-    """Red: it does not do its work, or its data is in danger. Yellow: it works, but somebody should look."""
+def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str | None, str]:
+    """Red: it does not do its work, or its data is in danger. Yellow: it works, but somebody should look.
+
+    None for one that is gone, unless it failed.
+    """
     if state.failed:
         return RED, state.failed
+    if state.life is ClusterLife.GONE:
+        return None, ""
     danger = _data_in_danger(state, nodes)
     if danger:
         return RED, danger

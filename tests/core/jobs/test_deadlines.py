@@ -437,11 +437,15 @@ def test_a_policy_that_fails_lets_nobody_in_and_is_the_alert(admit: str, said: s
     assert desk.codes() == [], "it is said once"
 
 
-def test_a_policy_that_fails_at_a_deadline_kills_nobody() -> None:
-    desk = desk_with("mine", text=_TEXT.format(admit="return []", late="1 / job.granted"))
+@pytest.mark.parametrize(
+    ("late", "error"),
+    [("1 / job.granted > 2", "ZeroDivisionError"), ("'no' if job.id == 'a-0' else False", "late answered 'no'")],
+)
+def test_a_policy_that_fails_at_a_deadline_kills_nobody(late: str, error: str) -> None:
+    desk = desk_with("mine", text=_TEXT.format(admit="return []", late=late))
     submit(desk, 0, deadline_s=5)
     to_deadline(desk, "a-0")
-    assert "ZeroDivisionError" in str(desk.said("admission-failed")[0]["failed"])
+    assert error in str(desk.said("admission-failed")[0]["failed"])
     assert job(desk, "a-0").life is JobLife.QUEUED
 
 

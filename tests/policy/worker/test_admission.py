@@ -104,3 +104,10 @@ def late(job, memory):
     )
     with pytest.raises(ConfigError, match=r"PermissionError: .* Operation not permitted"):
         load_admission(policy_text("X", "x.py", text), {})
+
+
+def test_a_file_that_is_refused_is_refused_again() -> None:
+    """The worker of the first time is none in which it was loaded."""
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="policy X has no parameter 'y'"):
+            load_admission(policy_text("X", "x.py", TEXT), {"y": 1})

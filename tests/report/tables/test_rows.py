@@ -420,3 +420,32 @@ def test_since_when_a_second_name_node_can_take_over() -> None:
     assert put(40, ready=False)[0]["since"] == "+00:00:40.000"
     assert put(50, node=2, ready=True) == []
     assert put(60, since_us=70 * SECOND_US, ready=True) == []
+
+
+def test_queues_of_masters_that_cannot_be_read_are_not_known() -> None:
+    desk = Desk(6, how=settings(stale_us=60 * SECOND_US))
+    desk.up("a")
+    desk.sample(a={"tasks_waiting": 7, "tasks_running": 3, "jobs_running": 1, "jobs_waiting": 2})
+    keys = ("tasks_waiting", "tasks_running", "jobs_waiting", "jobs_running")
+    assert [cluster_rows(desk.store)[0][key] for key in keys] == [7, 3, 2, 1]
+    for _ in range(3):
+        desk.wait(60)
+        desk.sample(a={"error": "connection refused"})
+    assert [cluster_rows(desk.store)[0][key] for key in keys] == [None] * 4
+
+
+def test_masters_that_do_not_answer_tell_no_queue() -> None:
+    desk = Desk.running("a", count=4)
+    desk.sample(a={"tasks_waiting": 7})
+    assert cluster_rows(desk.store)[0]["tasks_waiting"] == 7
+    desk.masters("a", "refused")
+    assert cluster_rows(desk.store)[0]["tasks_waiting"] is None
+
+
+def test_what_is_gone_has_no_health_no_masters_and_no_promise() -> None:
+    spec = ClusterSpec(id=ClusterId("a"), min_nodes=2)
+    gone = ClusterState(spec=spec, life=ClusterLife.GONE, master=NodeId("node01"))
+    row = cluster_row(gone, [], None, None, 0)
+    assert (row["health"], row["masters_on"], row["promise"]) == (None, None, None)
+    failed = cluster_row(replace(gone, failed="no room"), [], None, None, 0)
+    assert (failed["health"], failed["why"]) == ("red", "no room")

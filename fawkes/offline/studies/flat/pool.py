@@ -15,7 +15,7 @@ import numpy as np
 
 from fawkes.base.errors import ConfigError, UserError
 from fawkes.core.fairness.weights import in_words
-from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, checked, max_cpus
+from fawkes.core.state.admitting import Admission, Done, Job, Queue, Verdict, checked, is_to_end, max_cpus
 from fawkes.offline.studies.flat.jobs import FlatJobs
 from fawkes.offline.studies.flat.metrics import (
     BATCH_S,
@@ -131,7 +131,7 @@ class FlatPool:
             job = self._active.get(heapq.heappop(self._due)[1])
             if job is None or (job.granted and job.finish_s <= job.due_s + TOLERANCE_S):
                 continue
-            if not self._answer(lambda job=job: self._policy.late(self._seen(job, now), self._memory)):
+            if not self._answer(lambda job=job: is_to_end(self._policy.late(self._seen(job, now), self._memory))):
                 continue
             any_ended = True
             if job.granted:
