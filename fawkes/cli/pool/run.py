@@ -70,7 +70,9 @@ def run(
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
 
     class Visible(logging.Formatter):
-        """Lines of a log repeat what nodes say."""
+        """Lines of a log repeat what nodes say. Their times are those of the ledger, which has no time zones."""
+
+        converter = staticmethod(time.gmtime)
 
         def format(self, record: logging.LogRecord) -> str:
             return visible(super().format(record))
@@ -189,4 +191,4 @@ def give_back(
 
 
 def _clock(at_s: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at_s))
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(at_s))

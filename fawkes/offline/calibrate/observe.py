@@ -53,11 +53,14 @@ class ObservedRun:
 
 
 def observed(records: Sequence[Record]) -> Observations:
-    """All that the records show together; RefusedError when one is not complete."""
+    """All that the records show together; RefusedError when one is not complete, or of a simulated run."""
     observations = Observations()
     shared: list[tuple[list[ObservedRun], float]] = []
     for record in records:
         with record.ledger() as ledger:
+            if history.simulated(ledger) and not any((record.folder / HISTORY).glob("*")):
+                what, hint = "is of a simulated run, which has no histories", "Fit to a record of a site"
+                raise RefusedError(what, where=str(record.folder), hint=hint)
             _of_ledger(observations, seen_in(ledger, record.span))
             jobs = [job for job in history.jobs(ledger) if job.id in record.known]
             runs = runs_of(record, [job for job in jobs if job.life is JobLife.SUCCEEDED])

@@ -21,9 +21,14 @@ from fawkes.sim.engines import compile_now
 _MANY = 40
 #: how long a scheduler of Dask may take to accept a connection
 _CONNECT_S = 1.5
+#: how long workers may take to come to their scheduler
+_WORKERS_S = 10
 
 #: errors of Dask when a worker or the scheduler is gone
 _GONE = frozenset({"KilledWorker", "CommClosedError", "FutureCancelledError"})
+#: words of a worker that cannot read what it is given; Dask makes a plain Exception of the error
+_FOREIGN = ("No module named 'fawkes", "cannot import name", "Can't get attribute")
+_SAME = "Install the same version on all workers"
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
@@ -101,8 +106,13 @@ def on_pool(pool: Executor, dask: str | None = None) -> Runner:
     """A runner on processes that stay from call to call; each run gets its task. ``dask`` is the address of theirs."""
 
     def run(task: Callable[[Item], Row], items: Sequence[Item], /) -> Iterator[tuple[Item, Row]]:
-        for item, row in _as_done(lambda item: pool.submit(_call, task, item), items):
-            yield item, row if dask is None else _same_code(row, dask)
+        try:
+            for item, row in _as_done(lambda item: pool.submit(_call, task, item), items):
+                yield item, row if dask is None else _same_code(row, dask)
+        except Exception as error:
+            if dask is None or not any(text in str(error) for text in _FOREIGN):
+                raise
+            raise RefusedError(f"a worker has another Fawkes, or none ({error})", where=dask, hint=_SAME) from None
 
     return run
 
@@ -181,10 +191,17 @@ def dask_client(address: str) -> Any:
     try:
         # The client would try again and again for all of its time, and then say nothing of the cause.
         socket.create_connection(get_address_host_port(address), timeout=_CONNECT_S).close()
-        return Client(address, timeout="10s")
+        client = Client(address, timeout="10s")
     except (OSError, ValueError) as error:
         hint = "Give the address of a Dask scheduler, such as tcp://host:8786"
         raise UserError(f"no answer from {address!r} ({error})", where="--dask", hint=hint) from None
+    try:
+        client.wait_for_workers(1, timeout=_WORKERS_S)
+    except TimeoutError:
+        client.close()
+        hint = f"Start some: `dask worker {address}`"
+        raise UserError(f"the scheduler at {address!r} has no workers", where="--dask", hint=hint) from None
+    return client
 
 
 def _same_code(row: Row, address: str) -> Row:
@@ -194,7 +211,7 @@ def _same_code(row: Row, address: str) -> Row:
         raise RefusedError(
             f"a worker has Fawkes {made[0]} (code {made[1]}), this is {__version__} (code {code_digest()})",
             where=address,
-            hint="Install the same version on all workers",
+            hint=_SAME,
         )
     return row
 

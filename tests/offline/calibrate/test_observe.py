@@ -116,3 +116,10 @@ def test_a_history_that_cannot_be_read_is_refused(store: Writer, tmp_path: Path)
     file.unlink()
     with pytest.raises(RefusedError, match=r"a-1\.1\.json"):
         observed([record])
+
+
+def test_nothing_is_fitted_to_a_simulated_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "simulated", lambda store: True)
+    record = recorded(run([demand("a", [sleep_job("a-0", "a")])]), tmp_path, histories={}, platform=Platform())
+    with pytest.raises(RefusedError, match=r"is of a simulated run, which has no histories. Fit to a record of a site"):
+        observed([record])

@@ -295,6 +295,23 @@ def test_a_process_that_dies_is_an_error_with_the_next_command() -> None:
     assert set(kept.rows) <= {1}
 
 
+def foreign(item: int) -> Row:
+    """A run on a worker whose Fawkes has other modules."""
+    raise Exception("ModuleNotFoundError(\"No module named 'fawkes.offline.runs'\")")
+
+
+@pytest.mark.slow
+def test_dask_without_workers_or_with_those_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fawkes.offline.runs.work._WORKERS_S", 0.2)
+    with distributed.LocalCluster(n_workers=0, threads_per_worker=1, processes=True) as cluster:
+        with pytest.raises(UserError, match=r"the scheduler at '.*' has no workers\. Start some: `dask worker tcp:"):
+            finish(foreign, (1,), Rows(), on_dask(cluster.scheduler_address), quiet)
+        monkeypatch.setattr("fawkes.offline.runs.work._WORKERS_S", 20)
+        cluster.scale(1)
+        with pytest.raises(RefusedError, match=r"a worker has another Fawkes, or none .*Install the same version"):
+            finish(foreign, (1,), Rows(), on_dask(cluster.scheduler_address), quiet)
+
+
 @pytest.mark.slow
 def test_a_dask_worker_that_dies_is_an_error_with_the_next_command() -> None:
     with (
