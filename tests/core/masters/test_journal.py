@@ -26,6 +26,7 @@ from tests.support.masters import (
     move_of,
     moved,
     refused,
+    restore,
     run,
     silence,
 )
@@ -269,6 +270,7 @@ def test_a_namenode_that_goes_on_without_one_is_asked_again_later() -> None:
     refused(desk, alive=True)
     assert (cluster(desk).moving, cluster(desk).standby) == (None, None)
     assert cluster(desk).alert == "its second NameNode cannot take over: it broke"
+    assert desk.members()
     assert desk.starts() == [("a-1", 1)]
     desk.job("a-1", Progress.SUCCEEDED)
     assert cluster(desk).moving is None, "not at once"
@@ -284,6 +286,8 @@ def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost
     refused(desk)
     at(desk, 3)
     assert len([effect for effect in arms(desk) if not effect.before]) == 2
+    restore(desk, dry_run=True)
+    assert desk.refusal() == ""
     refused(desk)
     moving = move_of(desk)
     assert (moving.cause, moving.begun, moving.old, moving.since_us) == (MoveCause.LOST, False, NEW, desk.now_us)

@@ -162,7 +162,8 @@ def test_without_another_core_node_they_wait_for_one() -> None:
     desk.see(NEW, Condition.LOST)
     lost(desk)
     assert not desk.effects(LookAtMasters)
-    assert "no other core node" in cluster(desk).alert
+    assert f"no other core node of it is in service. When {OLD} answers" in cluster(desk).alert
+    assert f"`fawkes restore a --to {OLD}`" in cluster(desk).alert
     assert "--discard-data" not in cluster(desk).alert, "the other node has blocks, and may serve again"
     desk.see(NEW, Condition.SERVING)
     assert desk.effects(LookAtMasters)
@@ -178,6 +179,24 @@ def test_a_core_node_that_is_to_leave_takes_lost_masters_while_it_serves() -> No
     lost(desk)
     look(desk)
     assert begun(desk)
+
+
+def test_a_core_node_that_stays_takes_them_before_one_that_is_to_leave() -> None:
+    desk = up(3, count=3)
+    desk.drain(NEW, reason="x")
+    lost(desk)
+    assert [effect.to for effect in desk.effects(LookAtMasters)] == [THIRD]
+
+
+def test_masters_go_to_core_nodes_alone() -> None:
+    desk = up(2, count=3, growth=Role.TRANSIENT_CORE)
+    desk.balance(a=10)
+    assert desk.node(THIRD).life is NodeLife.SERVING
+    ask(desk, THIRD)
+    assert desk.refusal() == "no-such-master"
+    desk.see(NEW, Condition.LOST)
+    lost(desk)
+    assert not desk.effects(LookAtMasters)
 
 
 def test_only_masters_on_the_one_node_that_stores_data_say_what_gives_it_up() -> None:

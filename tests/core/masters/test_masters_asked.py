@@ -167,6 +167,16 @@ def test_the_node_that_lost_its_disk_can_have_the_masters_back() -> None:
     assert cluster(desk).master == OLD
 
 
+@pytest.mark.parametrize("to", [NEW, OLD], ids=["it is lost as well", "it is to leave"])
+def test_a_restore_takes_no_node_that_cannot_serve_or_is_to_leave(to: NodeId) -> None:
+    desk = up()
+    desk.drain(OLD, reason="x")
+    desk.see(NEW, events.Condition.LOST)
+    lost(desk)
+    restore(desk, to)
+    assert desk.refusal() == "no-such-master"
+
+
 def test_living_masters_are_not_restored_and_a_dry_run_changes_nothing() -> None:
     desk = up()
     restore(desk)

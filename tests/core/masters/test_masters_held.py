@@ -8,7 +8,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import LookAtMasters, MoveMasters
-from fawkes.core.values.events import Done, RetryAsked
+from fawkes.core.values.events import Condition, Done, RetryAsked
 from fawkes.core.values.model import MastersMove, MoveCause, NodeId, NodeLife
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -83,6 +83,43 @@ def test_the_edits_of_a_disk_that_cannot_be_read_and_an_old_copy_wait_for_an_ope
     look(desk, old="stopped", image=True, copied_us=5)
     (*_, effect) = desk.effects(MoveMasters)
     assert (effect.from_copy, effect.old) == (True, OLD)
+
+
+UNREADABLE: Mapping[str, object] = {"untouched": True, "unreadable": True}
+
+
+@pytest.mark.parametrize(
+    ("planned", "tries", "left"),
+    [
+        pytest.param(False, (UNREADABLE, UNREADABLE), True, id="tried often enough"),
+        pytest.param(False, (UNREADABLE,), False, id="tried once"),
+        pytest.param(False, ({}, UNREADABLE), False, id="files may have come to the new one"),
+        pytest.param(False, ({}, {}), False, id="nobody else is there"),
+        pytest.param(True, (UNREADABLE, UNREADABLE), False, id="planned"),
+    ],
+)
+def test_a_move_that_was_begun_is_only_left_for_the_copy_when_nothing_else_can_be_done(
+    planned: bool, tries: tuple[Mapping[str, object], ...], left: bool
+) -> None:
+    desk = up(2, count=2, deploy_attempts=2)
+    begin(desk, planned=planned)
+    for facts in tries:
+        refused(desk, **facts)
+        at(desk, 5)
+    assert move_of(desk).begun != left
+    assert desk.node(NEW).life is NodeLife.SERVING
+
+
+def test_a_disk_that_could_not_be_read_once_is_not_tried_again_on_another_node() -> None:
+    desk = up(4, deploy_attempts=2)
+    lost(desk)
+    look(desk, old="stopped", image=True)
+    for facts in (UNREADABLE, {"untouched": True}):
+        refused(desk, **facts)
+        at(desk, 30)
+    look(desk, old="stopped", image=True)
+    (*_, effect) = desk.effects(MoveMasters)
+    assert (effect.to, effect.from_copy) == (THIRD, True)
 
 
 def test_a_repaired_disk_counts_again_after_a_retry() -> None:
@@ -221,3 +258,21 @@ def test_one_that_was_reached_is_not_shut_out() -> None:
     look(desk, old="stopped", image=True)
     moved(desk, reached=[OLD, NEW, THIRD])
     assert cluster(desk).shut_out == ()
+
+
+def test_one_that_is_back_is_not_shut_out_any_more() -> None:
+    desk = up(4)
+    taken_over(desk, reached=[NEW, THIRD])
+    desk.see(OLD, Condition.SERVING)
+    taken_over(desk, reached=[OLD, THIRD])
+    assert cluster(desk).shut_out == (NEW,)
+
+
+def test_masters_that_were_moved_as_planned_leave_a_node_that_serves_on() -> None:
+    desk = up(3)
+    ask(desk, NEW)
+    look(desk, old="answers")
+    assert move_of(desk).to == NEW
+    moved(desk)
+    assert (cluster(desk).shut_out, desk.node(OLD).life) == ((), NodeLife.SERVING)
+    assert f"host:{OLD}" not in desk.state.pending

@@ -8,6 +8,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Deploy, Host, LookAtMasters, Membership, MoveMasters, StartJob
 from fawkes.core.values.events import MastersSeen
 from fawkes.core.values.model import JobId, JobLife, NodeId, NodeLife, Promise, Standby
+from fawkes.core.values.sight import Launcher
 from fawkes.core.values.tags import tag_of
 from tests.support.desk import Desk
 from tests.support.masters import (
@@ -170,7 +171,8 @@ def test_masters_that_answer_when_it_is_to_take_over_stay() -> None:
     look(desk, **FOLLOWS)
     refused(desk, alive=True)
     assert (cluster(desk).master, cluster(desk).moving) == (OLD, None)
-    assert standby(desk).node == NEW
+    assert (standby(desk).node, standby(desk).ahead) == (NEW, False)
+    assert desk.members(), "the new ones may have had them meanwhile"
 
 
 def test_masters_that_died_in_a_planned_move_are_brought_up_again() -> None:
@@ -298,6 +300,12 @@ def test_masters_that_answer_before_a_copy_took_their_place_still_have_their_jou
     assert standby(desk) == Standby(journal=JOURNAL, node=NEW, ready=True)
 
 
+def test_a_copy_that_began_nothing_has_written_nothing_that_the_old_masters_lack() -> None:
+    desk = came_back()
+    refused(desk, alive=True, silent=True)
+    assert not standby(desk).ahead
+
+
 def test_nobody_takes_over_by_the_journal_once_a_copy_may_have_taken_files() -> None:
     desk = came_back(deploy_attempts=1)
     refused(desk)
@@ -342,8 +350,8 @@ def test_no_copy_is_taken_while_the_second_namenode_follows_and_could_not_be_loo
     desk = lost(up())
     at(desk, PATIENCE_S)
     until_look_at(desk, THIRD)
-    look(desk)
-    assert not begun(desk)
+    look(desk, **FOLLOWS)
+    assert not begun(desk), "a NameNode on another node is none that it may trust"
     assert cluster(desk).alert == f"its masters are lost: its second NameNode on {NEW} follows, and is waited for"
     until_look_at(desk, NEW)
     look(desk, **FOLLOWS)
@@ -437,6 +445,15 @@ def test_a_planned_move_waits_for_a_job_that_is_no_application_yet() -> None:
     assert desk.effects(LookAtMasters) == [LookAtMasters(A, cluster(desk).version, OLD, NEW)]
 
 
+def test_a_planned_move_waits_for_a_command_of_its_own() -> None:
+    """It may have further applications, and nobody begins it a second time."""
+    desk = at_work(up())
+    desk.attempt("a-1", launcher=Launcher.RUNNING, own=True)
+    ask(desk)
+    assert waited_for(desk) == ["a-1"]
+    assert not desk.effects(LookAtMasters)
+
+
 def test_a_planned_move_waits_until_it_can_take_over() -> None:
     desk = up(ready=False)
     ask(desk)
@@ -456,6 +473,11 @@ def test_the_second_namenode_goes_to_the_third_node_before_the_masters_and_then_
     assert moves(desk)[-1].to == THIRD
     moved(desk, known=[])
     assert arms(desk)[-1].standby.node == OLD
+    armed(desk)
+    ask(desk)
+    look(desk, old="answers", standby="standby", journal=JOURNAL)
+    moved(desk, known=[])
+    assert (cluster(desk).master, arms(desk)[-1].standby.node) == (OLD, THIRD)
 
 
 def test_masters_go_to_no_node_without_a_journal() -> None:

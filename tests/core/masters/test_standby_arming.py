@@ -135,6 +135,7 @@ def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
     see(desk, ready=False, error="it ended")
     desk.release(A, ask="r")
     desk.done("cluster:a")
+    see(desk, ready=False, error="its node is wiped")
     at(desk, 10 * STANDBY_S)
     assert not arms(desk)
     assert "standby:a" not in desk.state.pending

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.core.values.effects import Host
+from fawkes.core.values.effects import Goal, Host
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Settings
-from tests.support.desk import Desk
+from tests.support.desk import Desk, grown
 from tests.support.pools import nodes, settings
 
 A = ClusterId("a")
@@ -194,6 +194,20 @@ def test_a_lost_core_node_is_replaced_and_its_masters_keep_counting_on_its_data(
     assert core(desk) == {"node01": "serving", "node02": "lost", "node03": "serving"}
     desk.see("node02", Condition.SERVING)
     assert core(desk)["node02"] == "evacuating"
+
+
+def test_a_lost_node_with_data_that_is_to_leave_is_told_so_at_once_and_once() -> None:
+    """Its masters take no new blocks to it, and it does not serve again when it is back."""
+    desk = grown(Role.TRANSIENT_CORE, count=3)
+    desk.see("node03", Condition.LOST)
+    desk.drain("node03")
+    assert [(host.node, host.role, host.leaving) for host in desk.latest(Host)] == [
+        ("node03", Role.TRANSIENT_CORE, True)
+    ]
+    assert [document.members[NodeId("node03")].goal for document in desk.members()] == [Goal.EVACUATING]
+    assert (desk.node("node03").life, desk.node("node03").why.code) == (NodeLife.LOST, "leaves-while-lost")
+    desk.drain("node03")
+    assert desk.latest(Host) == []
 
 
 def test_one_that_is_drained_while_its_mr_cluster_comes_up_leaves_once_that_runs() -> None:
