@@ -32,8 +32,10 @@ from tests.support.masters import (
     how,
     look,
     lost,
+    move_of,
     moved,
     refused,
+    restore,
     silence,
     taken_over,
     up,
@@ -53,7 +55,7 @@ def test_lost_masters_are_waited_for_then_looked_at_then_others_take_over() -> N
     look(desk)
     assert cluster(desk).version == looked.move_version
     assert desk.effects(MoveMasters) == [MoveMasters(A, cluster(desk).version, OLD, NEW, planned=False)]
-    assert (cluster(desk).master, desk.node(OLD).life) == (NEW, NodeLife.LOST)
+    assert (cluster(desk).master, move_of(desk).to, desk.node(OLD).life) == (NEW, NEW, NodeLife.LOST)
     moved(desk, copied_us=since_us - SECOND_US)
     assert (cluster(desk).moving, cluster(desk).alert) == (None, "")
     (said,) = desk.said("masters-moved")
@@ -177,6 +179,8 @@ def test_a_core_node_that_is_to_leave_takes_lost_masters_while_it_serves() -> No
     ask(desk, NEW)
     assert desk.refusal() == "no-such-master"
     lost(desk)
+    restore(desk, NEW, dry_run=True)
+    assert desk.refusal() == ""
     look(desk)
     assert begun(desk)
 
