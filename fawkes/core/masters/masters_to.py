@@ -76,8 +76,6 @@ def _target(draft: Draft, cluster: ClusterState, moving: MastersMove, turn: int)
     ]
     if moving.cause is not MoveCause.LOST and moving.to is not None:
         return moving.to if moving.to in fit else None
-    second = None if cluster.standby is None else cluster.standby.node
-    fit.sort(key=lambda node: (node != second, node != moving.to))
     return fit[turn % len(fit)] if fit else None
 
 
