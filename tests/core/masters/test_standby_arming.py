@@ -57,8 +57,9 @@ def test_only_one_node_is_replaced_at_a_time_and_only_while_most_serve() -> None
     desk = up(5, count=8)
     for node in (NEW, THIRD):
         desk.see(node, Condition.LOST)
-    see(desk, ready=False, error="silent")
-    at(desk, STANDBY_S)
+    assert [effect.standby.node for effect in arms(desk)] == [THIRD], "begun when the first one was lost"
+    refused(desk)
+    at(desk, 10 * STANDBY_S)
     assert not [effect for effect in arms(desk) if effect.standby.journal != JOURNAL]
 
 
@@ -69,6 +70,8 @@ def test_nothing_is_begun_while_only_a_lost_node_is_away_and_no_other_can_take_i
     at(desk, 10 * STANDBY_S)
     assert not arms(desk)
     assert cluster(desk).alert == "its second NameNode cannot take over: not whole for 20 s"
+    see(desk, error="nor does its disk")
+    assert cluster(desk).alert == "its second NameNode cannot take over: nor does its disk"
     desk.see(THIRD, Condition.SERVING)
     see(desk)
     assert cluster(desk).alert == ""
@@ -136,6 +139,7 @@ def test_an_mr_cluster_that_ends_is_armed_no_more() -> None:
     desk.release(A, ask="r")
     desk.done("cluster:a")
     see(desk, ready=False, error="its node is wiped")
+    assert "standby:a" not in desk.state.pending
     at(desk, 10 * STANDBY_S)
     assert not arms(desk)
     assert "standby:a" not in desk.state.pending
@@ -204,6 +208,18 @@ def test_what_was_seen_while_masters_moved_counts_when_they_stay(ready: bool) ->
     assert (cluster(desk).moving, standby(desk).ready) == (None, ready)
     at(desk, STANDBY_S)
     assert len(arms(desk)) - before == (0 if ready else 1)
+
+
+def test_a_part_of_the_journal_that_was_away_for_the_whole_move_is_mended_when_masters_stay() -> None:
+    desk = up()
+    ask(desk)
+    look(desk, **FOLLOWS, old="answers")
+    see(desk, error="the journal does not answer on node03")
+    at(desk, 2 * STANDBY_S)
+    refused(desk, alive=True)
+    assert not arms(desk)
+    at(desk, 600)
+    assert [effect.standby for effect in arms(desk)][:1] == [Standby(journal=JOURNAL, node=NEW, ready=True)]
 
 
 def test_what_was_seen_while_masters_moved_is_no_alert_before_they_serve() -> None:
