@@ -6,7 +6,7 @@ import pytest
 
 from fawkes.core.values.effects import ArmStandby, Host, LookAtMasters
 from fawkes.core.values.events import Condition
-from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Standby
+from fawkes.core.values.model import NodeAlert, NodeId, NodeLife, Role, Standby
 from tests.support.desk import Desk
 from tests.support.masters import (
     KEY,
@@ -61,6 +61,22 @@ def test_only_one_node_is_replaced_at_a_time_and_only_while_most_serve() -> None
     refused(desk)
     at(desk, 10 * STANDBY_S)
     assert not [effect for effect in arms(desk) if effect.standby.journal != JOURNAL]
+    assert (standby(desk).node, standby(desk).ready) == (None, False), "nobody can have it"
+
+
+@pytest.mark.parametrize("unfit", ["no core node", "to leave"])
+def test_a_journal_goes_to_core_nodes_that_stay(unfit: str) -> None:
+    if unfit == "no core node":
+        desk = up(3, count=4, growth=Role.TRANSIENT_CORE)
+        desk.balance(a=10)
+    else:
+        desk = up(4, count=4)
+        desk.drain(FOURTH)
+    assert desk.node(FOURTH).life is NodeLife.SERVING
+    desk.see(THIRD, Condition.LOST)
+    see(desk, error="node03 does not answer")
+    at(desk, 10 * STANDBY_S)
+    assert not [effect for effect in arms(desk) if FOURTH in effect.standby.journal]
 
 
 def test_nothing_is_begun_while_only_a_lost_node_is_away_and_no_other_can_take_its_part() -> None:
