@@ -9,6 +9,7 @@ from fawkes.core.values.effects import Goal, Host
 from fawkes.core.values.events import Condition
 from fawkes.core.values.model import ClusterId, Node, NodeId, NodeLife, Role
 from fawkes.core.values.settings import Settings
+from fawkes.core.values.sight import Compute, Stored
 from tests.support.desk import Desk, grown
 from tests.support.pools import nodes, settings
 
@@ -194,6 +195,18 @@ def test_a_lost_core_node_is_replaced_and_its_masters_keep_counting_on_its_data(
     assert core(desk) == {"node01": "serving", "node02": "lost", "node03": "serving"}
     desk.see("node02", Condition.SERVING)
     assert core(desk)["node02"] == "evacuating"
+
+
+def test_the_data_of_a_core_node_that_was_lost_while_it_left_is_given_up_at_once() -> None:
+    """Another has taken over already."""
+    desk = drain(running(), "node02")
+    desk.see("node03", Condition.SERVING)
+    desk.see("node02", Condition.DRAINED)
+    desk.look("node02", Compute.LOST, Stored.DEAD, missing=("/x",), missing_files=1)
+    desk.wait(settings().missing_us / SECOND_US)
+    assert (desk.node("node02").life, desk.node("node02").leaving) == (NodeLife.LOST, True)
+    desk.drain("node02", discard=True)
+    assert [(host.node, host.role, host.proof) for host in desk.latest(Host)] == [("node02", None, None)]
 
 
 def test_a_lost_node_with_data_that_is_to_leave_is_told_so_at_once_and_once() -> None:
