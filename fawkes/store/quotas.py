@@ -12,10 +12,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, cast
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import FawkesError, RefusedError
 from fawkes.base.units import SECOND_US
 from fawkes.base.version import __version__
 from fawkes.core.quota.loop import step
@@ -26,7 +28,7 @@ from fawkes.core.values.model import NodeId, Plain
 from fawkes.store import health
 from fawkes.store.opening import connect
 from fawkes.store.private import write_private
-from fawkes.store.record import dumps, from_plain, loads, text_of, to_plain
+from fawkes.store.record import RecordError, dumps, from_plain, loads, text_of, to_plain
 
 FILE = "quotas.sqlite"
 #: periods between two rows that can be read by themselves
@@ -45,6 +47,9 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS rooms (seq INTEGER PRIMARY KEY, room BLOB NOT NULL, rules TEXT NOT NULL,"
     " policy TEXT NOT NULL, version TEXT NOT NULL)",
 )
+
+
+_IS_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'rooms'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +164,27 @@ class QuotaReader:
         self.path = folder / FILE
         self._db: sqlite3.Connection | None = None
         if self.path.exists():
-            self._db = self._ask(lambda: connect(self.path, "ro"))
+            db = self._ask(lambda: connect(self.path, "ro"))
+            # The writer makes the file first, and this table last: one that was killed in between has recorded nothing.
+            if self._ask(lambda: db.execute(_IS_MADE).fetchone()):
+                self._db = db
+            else:
+                db.close()
 
     def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, PeriodCourse]]:
         """The time when and how applications stood after a time, oldest first; empty where nothing was recorded."""
         if self._db is None:
             return []
         reader = _Reading(self._db)
-        rows = self._ask(lambda: list(reader.rows(after_us=after_us)))
-        return [
-            (at_us, course)
-            for _, at_us, _, courses in rows
-            for course in map(_course_of, cast(list[list[Any]], loads(courses)))
-            if at_us >= after_us and job in (None, course.job)
-        ]
+        found: list[tuple[int, PeriodCourse]] = self._ask(
+            lambda: [
+                (at_us, course)
+                for _, at_us, _, courses in reader.rows(after_us=after_us)
+                for course in map(_course_of, cast(list[list[Any]], loads(courses)))
+                if at_us >= after_us and job in (None, course.job)
+            ]
+        )
+        return found
 
     def count(self) -> int:
         """The number of periods that are stored whole, so that they can be decided again."""
@@ -187,20 +199,15 @@ class QuotaReader:
         if self._db is None:
             return
         db = self._db
-        stretches = self._ask(
-            lambda: db.execute("SELECT seq, room, rules, policy, version FROM rooms ORDER BY seq").fetchall()
-        )
-        goals = {name: from_plain(JobGoal, loads(text)) for name, text in db.execute("SELECT name, goal FROM goals")}
-        for place, (first, state, rules_text, policy_text, version) in enumerate(stretches):
+        query = "SELECT seq, room, rules, policy, version FROM rooms ORDER BY seq"
+        stretches = self._ask(lambda: db.execute(query).fetchall())
+        goals = self._ask(lambda: dict(map(_goal_of, db.execute("SELECT name, goal FROM goals"))))
+        for place, (first, *texts, version) in enumerate(stretches):
             last = stretches[place + 1][0] - 1 if place + 1 < len(stretches) else None
-            room = from_plain(LoopState, loads(zlib.decompress(state).decode()))
-            rules = from_plain(QuotaRules, loads(rules_text))
-            divide = load(from_plain(PolicyText, loads(policy_text)))
-            for seq, at_us, seen, courses in _Reading(db).rows(first=first, last=last):
-                if seen is None:
-                    break
-                period = step(room, _look_of(seen, goals), divide, rules)
-                stored = db.execute("SELECT quotas FROM periods WHERE seq = ?", (seq,)).fetchone()[0]
+            room, rules, policy = self._ask(partial(_stretch_of, *texts))
+            divide = load(policy)
+            for seq, at_us, seen, courses, stored in self._ask(partial(_whole, db, first, last)):
+                period = step(room, self._ask(partial(_look_of, seen, goals)), divide, rules)
                 if _sum_of(period) != stored or dumps([_course_plain(each) for each in period.courses]) != courses:
                     yield PeriodDifference(seq, at_us, version)
                 room = period.room
@@ -208,10 +215,11 @@ class QuotaReader:
     def _ask(self, ask: Callable[[], Any]) -> Any:
         try:
             return ask()
-        except (sqlite3.Error, zlib.error) as error:
-            if isinstance(error, sqlite3.Error):
+        except (sqlite3.Error, zlib.error, RecordError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such table"):
                 raise health.translated(error, self.path) from None
-            raise FawkesError(f"a row of the record of quotas is damaged: {error}", where=str(self.path)) from None
+            hint = "Move it away: nothing but the courses of jobs under quotas is lost"
+            raise RefusedError(f"the record of quotas is damaged: {error}", where=str(self.path), hint=hint) from None
 
     def close(self) -> None:
         """Give the file back."""
@@ -245,6 +253,24 @@ class _Reading:
 
 def _name(goal: JobGoal) -> str:
     return f"{goal.job} {goal.attempt}"
+
+
+def _goal_of(row: tuple[str, str]) -> tuple[str, JobGoal]:
+    return row[0], from_plain(JobGoal, loads(row[1]))
+
+
+def _stretch_of(state: bytes, rules: str, policy: str) -> tuple[LoopState, QuotaRules, PolicyText]:
+    room = from_plain(LoopState, loads(zlib.decompress(state).decode()))
+    return room, from_plain(QuotaRules, loads(rules)), from_plain(PolicyText, loads(policy))
+
+
+def _whole(db: sqlite3.Connection, first: int, last: int | None) -> list[tuple[int, int, str, str, int]]:
+    """The rows of a stretch that were not thinned, each with the sum of its quotas."""
+    query = "SELECT seq, quotas FROM periods WHERE seq >= ?1 AND (?2 IS NULL OR seq <= ?2)"
+    sums = dict(db.execute(query, (first, last)))
+    rows = takewhile(lambda row: row[2] is not None, _Reading(db).rows(first=first, last=last))
+    # What the controller has added meanwhile comes with the next look.
+    return [(seq, at_us, seen or "", courses, sums[seq]) for seq, at_us, seen, courses in rows if seq in sums]
 
 
 def _look_of(seen: str, goals: Mapping[str, JobGoal]) -> PeriodLook:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import FawkesError, RefusedError
 from fawkes.core.quota.loop import step
 from fawkes.core.quota.sight import LoopState, PeriodLook
 from fawkes.core.quota.values import QuotaRules
@@ -84,14 +84,39 @@ def test_ten_applications_take_less_than_ten_megabytes_an_hour(tmp_path: Path) -
     assert (tmp_path / FILE).stat().st_size * 10 < 10_000_000
 
 
-def test_nothing_recorded_is_no_error_and_a_damaged_record_is_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", [False, True])
+def test_nothing_recorded_is_no_error(made: bool, tmp_path: Path) -> None:
+    """Nor is a file without tables: a controller was killed between making it and its first period."""
+    if made:
+        (tmp_path / FILE).touch()
     assert QuotaReader(tmp_path).courses() == []
+    assert QuotaReader(tmp_path).count() == 0
+    assert list(QuotaReader(tmp_path).differences(lambda policy: quota("edf_pure"))) == []
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE periods SET courses = x'00ff00' WHERE seq = 3",
+        "UPDATE periods SET courses = x'0300' WHERE seq = 3",
+        "UPDATE periods SET seen = x'00ff00' WHERE seq = 3",
+        "UPDATE rooms SET room = x'00ff00'",
+        "UPDATE goals SET goal = '{'",
+        "DELETE FROM goals",
+        "DROP TABLE goals",
+    ],
+)
+def test_a_damaged_record_is_no_damaged_ledger(harm: str, tmp_path: Path) -> None:
     record(tmp_path, 5)
     db = sqlite3.connect(tmp_path / FILE)
-    db.execute("UPDATE periods SET courses = x'00ff00' WHERE seq = 3")
+    db.execute(harm)
     db.commit()
-    with pytest.raises(FawkesError, match="damaged"):
-        QuotaReader(tmp_path).courses()
+    said = f"{tmp_path / FILE}: the record of quotas is damaged: .* Move it away: nothing but the courses"
+    with pytest.raises(RefusedError, match=said):
+        list(QuotaReader(tmp_path).differences(lambda policy: quota("edf_pure")))
+    if "SET courses" in harm:
+        with pytest.raises(RefusedError, match=said):
+            QuotaReader(tmp_path).courses()
 
 
 def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> None:

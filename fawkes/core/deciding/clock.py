@@ -6,11 +6,14 @@ it: what waits for a deadline, is idle or rests is put off by as much time as no
 
 from __future__ import annotations
 
+from typing import Any
+
 from fawkes.base.values import replace
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutClock, PutPending
 from fawkes.core.values.events import ClockSeen, Started
 from fawkes.core.values.keys import Key, split
+from fawkes.core.values.model import ClusterState
 from fawkes.core.values.settings import Settings
 
 
@@ -67,12 +70,7 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     for pending in _durations(draft):
         draft.put_off(pending, uncounted_us)
     for cluster in draft.clusters():
-        later = cluster
-        if cluster.idle_us is not None:
-            later = replace(later, idle_us=cluster.idle_us + uncounted_us)
-        if cluster.silent_us is not None:
-            later = replace(later, silent_us=cluster.silent_us + uncounted_us)
-        if later != cluster:
+        if (later := _later(cluster, uncounted_us)) != cluster:
             draft.put_cluster(later)
     for node in draft.view.nodes.values():
         if node.back_us is not None:
@@ -80,6 +78,15 @@ def _put_off(draft: Draft, by_us: int, uncounted_us: int) -> None:
     moved_us = tuple(at_us + uncounted_us for at_us in draft.tick.moved_us)
     if moved_us:
         draft.change(replace(draft.tick, moved_us=moved_us, measured=False))
+
+
+def _later(cluster: ClusterState, by_us: int) -> ClusterState:
+    since = {name: getattr(cluster, name) for name in ("idle_us", "silent_us", "still_us")}
+    moved: dict[str, Any] = {name: at_us + by_us for name, at_us in since.items() if at_us is not None}
+    if cluster.moving is not None:
+        # Not since when: how old a copy is, counts from there.
+        moved["moving"] = replace(cluster.moving, uncounted_us=cluster.moving.uncounted_us + by_us)
+    return replace(cluster, **moved)
 
 
 def _durations(draft: Draft) -> list[PutPending]:

@@ -273,7 +273,7 @@ def _undecided(draft: Draft, job: JobState, seen: Attempt) -> None:
     if seen.launcher in (Launcher.RUNNING, Launcher.LOST) and (draft.pending(quiet) is None or seen.launcher != before):
         draft.expect(quiet, draft.settings.quiet_us)
     if seen.error and job.life in (JobLife.STARTING, JobLife.CANCELLING):
-        _not_begun(draft, draft.view.jobs[job.id], seen.error)
+        _not_begun(draft, draft.job(job.id) or job, seen.error)
         draft.try_again(Key.JOB.of(job.id))
 
 

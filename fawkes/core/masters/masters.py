@@ -351,7 +351,7 @@ def _waited(draft: Draft, moving: MastersMove) -> bool:
     What it has is more than a copy has, and the copy ends the journal.
     """
     patience_us = draft.settings.masters_lost_us
-    return bool(patience_us) and draft.at_us - moving.since_us >= patience_us
+    return bool(patience_us) and draft.at_us - moving.since_us - moving.uncounted_us >= patience_us
 
 
 def _most_reached(draft: Draft, cluster: ClusterState, moving: MastersMove, facts: Facts) -> bool:

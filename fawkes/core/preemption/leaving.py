@@ -14,6 +14,7 @@ from fawkes.core.preemption.preempt import decide
 from fawkes.core.preemption.tasks import GOES, TaskRow, guarded, order_of, rows_of, say, task_of
 from fawkes.core.preemption.values import Cause, Choose, Need
 from fawkes.core.state.draft import Draft
+from fawkes.core.state.moves import leave_key
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import Done, Failed
@@ -113,8 +114,11 @@ def _order(draft: Draft, effect: PreemptTasks, tries: int = 1) -> None:
 
 
 def _left_us(draft: Draft, node: NodeId) -> int:
-    state = draft.node(node)
-    return state.since_us + draft.leave_us(state.role) - draft.at_us
+    """The time that YARN still gives a node; its end is put off with all that is pending, unlike its beginning."""
+    pending, state = draft.pending(leave_key(node)), draft.node(node)
+    if pending is None:
+        return state.since_us + draft.leave_us(state.role) - draft.at_us
+    return pending.deadline_us - draft.settings.membership_us - draft.at_us
 
 
 def _judged(

@@ -254,6 +254,9 @@ class State:
         """Note how long a stage of a move took, when moves must pay."""
         if (old.life, new.life) not in _STAGES or self.rules is None or not self.rules.settings.moves_must_pay:
             return
+        if self.clock is not None and old.since_us < self.clock.at_us:
+            # Time that does not count has passed meanwhile.
+            return
         took_us = self.now_us - old.since_us
         known_us = self._took_us.get(old.life)
         self._took_us[old.life] = took_us if known_us is None else known_us + (took_us - known_us) // _RECENT

@@ -263,11 +263,11 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MastersMove:
-    """The masters of an MR-cluster are to go from the core node ``old`` to another one (`core.masters`).
+    """The masters of an MR-cluster are to go from the core node ``old`` to the core node ``to`` (`core.masters`).
 
-    ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
-    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
-    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the old image is there, its edits are not.
+    ``since_us``: they do not answer, or somebody asked; ``uncounted_us`` since then do not count. ``now`` waits for no
+    jobs. ``begun``: only its end counts; a try ``failed``, and may have ``written`` at ``to``, which is None until
+    chosen. ``unreadable``: the old image is there, its edits are not.
     """
 
     cause: MoveCause
@@ -280,6 +280,7 @@ class MastersMove:
     failed: bool = False
     written: bool = False
     unreadable: bool = False
+    uncounted_us: int = 0
 
     @property
     def planned(self) -> bool:
@@ -386,8 +387,7 @@ class StreamSpec:
 class StreamState:
     """A stream under way: its ``attempt``, the executors that it ``needs``, and how many it was told to have.
 
-    ``orders`` counts what it was told. It may claim ``entitled`` executors (None: not known), and has lacked some of
-    these since ``lacking_us``.
+    ``orders`` counts what it was told. It may claim ``entitled`` (None: not known), and lacks some since `lacking_us`.
     """
 
     attempt: int

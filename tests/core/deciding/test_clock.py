@@ -17,6 +17,9 @@ from fawkes.core.values.decision import PutJob
 from fawkes.core.values.events import ClockSeen, Condition, HoldAsked
 from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobLife, JobState, NodeLife
 from fawkes.core.values.sight import AppLife, AppSeen, Launcher
+from tests.core.watching.test_stuck import STUCK
+from tests.support import masters
+from tests.support import standby as pair
 from tests.support.desk import Desk
 from tests.support.pools import settings, started
 
@@ -321,3 +324,37 @@ def test_a_hold_ends_by_no_jump_of_the_clock(subject: str, restarts: bool) -> No
     assert hold.until_us == clocked.state.pending[f"hold:{subject}"].deadline_us == until_us
     assert "hold-ended" not in clocked.wait(7190)
     assert "hold-ended" in clocked.wait(20)
+
+
+def test_a_second_namenode_is_waited_for_as_long_as_without_a_jump() -> None:
+    """The copy lacks what came after it, and ends the journal."""
+    clocked = pair.lost(pair.up(clock_jump_us=60 * SECOND_US))
+    masters.look(clocked, standby="", journal=[])
+    pair.see(clocked, error="it starts again", ready=False)
+    since_us = masters.move_of(clocked).since_us
+    set_clock(clocked, HOUR_S)
+    clocked.wait_for("masters:a")
+    assert clocked.now_us - since_us < (HOUR_S + masters.PATIENCE_S) * SECOND_US
+    masters.look(clocked, standby="", journal=[])
+    assert not masters.begun(clocked)
+    assert masters.move_of(clocked).since_us == since_us, "the age of the copy counts from there"
+
+
+def test_tasks_stand_still_and_nodes_take_no_longer_by_a_jump() -> None:
+    still = Desk.running("a", count=4, stuck_us=600 * SECOND_US, period_us=20 * SECOND_US, clock_jump_us=60 * SECOND_US)
+    for _ in range(12):
+        still.wait(10)
+        still.sample(a=STUCK)
+    assert still.cluster("a").still_us is not None
+    set_clock(still, HOUR_S)
+    still.wait(10)
+    still.sample(a=STUCK)
+    assert "stuck" not in still.codes()
+    joins = Desk(4, how=settings(period_us=10**6 * SECOND_US, moves_must_pay=True, clock_jump_us=60 * SECOND_US))
+    joins.up("a", 2)
+    before = dict(joins.state.stages())
+    joins.drain("node02")
+    assert joins.node("node03").life is NodeLife.JOINING
+    set_clock(joins, HOUR_S)
+    joins.see("node03", Condition.SERVING)
+    assert joins.state.stages() == before

@@ -481,3 +481,14 @@ def test_what_fails_for_a_reason_that_lasts_is_not_tried_again(
     desk.attempt(JOB, launcher=Launcher.FINISHED, exit=255, applications=known, cause=cause, words=words)
     assert desk.codes() == (["retry", "job-released"] if again else ["job-failed"])
     assert [facts["error"] for facts in desk.said("retry") + desk.said("job-failed")] == [words]
+
+
+@pytest.mark.parametrize("launcher", [Launcher.LOST, Launcher.FINISHED])
+def test_what_was_seen_of_an_attempt_is_kept_while_yarn_does_not_answer(launcher: Launcher) -> None:
+    """A command of its own would be begun a second time when its masters have moved."""
+    desk = begun()
+    desk.attempt(JOB, launcher=launcher, exit=1, own=True, error="no answer")
+    job = desk.state.jobs[JobId(JOB)]
+    assert job.own
+    assert job.seen is not None
+    assert (job.seen.launcher, job.waits and job.waits.code) == (launcher, "job-not-begun")

@@ -10,7 +10,7 @@ import pytest
 from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
-from fawkes.core.values.events import Condition, Progress
+from fawkes.core.values.events import ClockSeen, Condition, Progress
 from fawkes.core.values.model import ClusterId, NodeLife
 from tests.core.preemption.support import task_row
 from tests.support.desk import Desk
@@ -21,7 +21,9 @@ row = partial(task_row, NODE)
 LEAVE_S = 60
 
 
-def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAVE_S, rate: int = 1_000_000) -> Desk:
+def desk_of(
+    policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAVE_S, rate: int = 1_000_000, **more: Any
+) -> Desk:
     """An MR-cluster with a job whose tasks can be saved, on three nodes of which one drains."""
     text = bundled(Kind.PREEMPTION, policy)
     how = settings(
@@ -30,6 +32,7 @@ def desk_of(policy: str = "adaptive", *, saves: bool = True, leave_s: int = LEAV
         image_bytes_s=rate,
         transient_leave_us=leave_s * SECOND_US,
         transient_core_leave_us=leave_s * SECOND_US,
+        **more,
     )
     desk = Desk(3, how=how, preemption=text)
     desk.up("a", 2)
@@ -103,6 +106,16 @@ def test_the_time_that_is_left_counts_from_the_beginning_of_the_leave() -> None:
     assert isinstance(effect, PreemptTasks)
     assert effect.within_us == 10 * SECOND_US
     assert orders(desk) == {"container_1": False, "container_2": True}
+
+
+def test_a_jump_of_the_clock_takes_none_of_the_time_that_is_left() -> None:
+    desk = desk_of("checkpoint", clock_jump_us=60 * SECOND_US)
+    desk.now_s += 3600
+    desk.tell(ClockSeen(at_us=desk.now_us, by_us=3600 * SECOND_US, moved_us=3600 * SECOND_US))
+    desk.answer(KEY, tasks=[row(1)])
+    effect = effect_of(desk)
+    assert isinstance(effect, PreemptTasks)
+    assert (effect.within_us, orders(desk)) == (LEAVE_S * SECOND_US, {"container_1": True})
 
 
 def test_who_has_an_answer_is_not_told_again_and_a_later_task_is() -> None:
