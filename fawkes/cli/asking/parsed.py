@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Parsed(click.ParamType[T]):
-    """What ``parse`` makes of the text of an option; its ValueError becomes a usage error with the same sentence."""
+    """The value that ``parse`` makes of an option's text; its ValueError becomes a usage error with its sentence."""
 
     def __init__(self, name: str, parse: Callable[[str], T]) -> None:
         self.name = name
