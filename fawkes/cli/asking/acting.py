@@ -6,13 +6,12 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
-from fawkes.base.units import SECOND_US, counted, duration_us, show_bytes
+from fawkes.base.units import counted, show_bytes
 from fawkes.cli.asking.client import Client, NoControllerError
 from fawkes.cli.asking.ledger import not_known
 from fawkes.cli.show.show import TABLE, note, say, show, warn
@@ -23,37 +22,6 @@ from fawkes.core.values.model import Reason
 #: lives in which nothing more happens (fawkes.core.values.lifecycle), as the controller answers them
 ENDED = frozenset({"succeeded", "failed", "cancelled", "dropped", "killed"})
 GONE = "gone"
-
-
-class Duration(click.ParamType[int]):
-    """A duration such as ``90s`` or ``1h30m``; the command gets microseconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds; a usage error tells the right form."""
-        if isinstance(value, int):
-            return value
-        try:
-            return duration_us(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Time(click.ParamType[int]):
-    """A time to come such as ``2026-05-04T18:00``, UTC unless it says otherwise; the command gets microseconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds since the epoch; a usage error tells the right form."""
-        if isinstance(value, int):
-            return value
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a time such as 2026-05-04T18:00 (UTC)", param, ctx)
-        return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_US)
 
 
 def end_of(duration_us: int | None) -> int:

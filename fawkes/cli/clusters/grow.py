@@ -6,8 +6,9 @@ import click
 
 from fawkes.base.units import SECOND_US, counted
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, dry_run_option, end_of, rehearse, tell, the_cluster
+from fawkes.cli.asking.acting import dry_run_option, end_of, rehearse, tell, the_cluster
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -15,7 +16,7 @@ from fawkes.config.site.site import Site
 _hold_option = click.option(
     "--for",
     "for_us",
-    type=Duration(),
+    type=DURATION,
     default=3600 * SECOND_US,
     show_default="1h",
     help="How long CLUSTER is held, so that balancing does not undo it; 0s: no hold.",

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, Time, dry_run_option, end_of, for_each, node_names, rehearse, tell
+from fawkes.cli.asking.acting import dry_run_option, end_of, for_each, node_names, rehearse, tell
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION, TIME
 from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -18,8 +19,8 @@ from fawkes.config.site.site import Site
 @click.command()
 @click.argument("name", metavar="NODE|CLUSTER", shell_complete=completion.nodes_and_clusters)
 @click.option("--reason", required=True, help="Reason, shown to anyone who asks later.")
-@click.option("--for", "for_us", type=Duration(), help="How long, such as 2h (default: until `fawkes unhold`).")
-@click.option("--until", "until_us", type=Time(), help="Until when, such as 2026-05-04T18:00 (UTC).")
+@click.option("--for", "for_us", type=DURATION, help="How long, such as 2h (default: until `fawkes unhold`).")
+@click.option("--until", "until_us", type=TIME, help="Until when, such as 2026-05-04T18:00 (UTC).")
 @dry_run_option
 @output_option
 @click.pass_obj

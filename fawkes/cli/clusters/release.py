@@ -9,8 +9,9 @@ import click
 
 from fawkes.base.errors import RefusedError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake, the_cluster
+from fawkes.cli.asking.acting import GONE, confirm, fate, tell, tell_at_stake, the_cluster
 from fawkes.cli.asking.client import Client, TurnedDownError
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import followed, wait_for_clusters
 from fawkes.cli.show.show import TABLE, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -23,7 +24,7 @@ from fawkes.core.values.model import ClusterLife
 @click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
 @click.option("--force", is_flag=True, help="Cancel its jobs, waiting and running; kill applications of users.")
 @click.option("--wait", is_flag=True, help="Return only when its nodes are free again.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 10m.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: longest time to wait, such as 10m.")
 @click.option("--yes", is_flag=True, help="Skip the question that asks to type the name.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option

@@ -10,8 +10,9 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import GONE, Duration, for_each, foresee_each, tell
+from fawkes.cli.asking.acting import GONE, for_each, foresee_each, tell
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.releases import provide_releases
 from fawkes.cli.asking.waiting import followed, wait_for_clusters
 from fawkes.cli.show.show import TABLE, output_option, show
@@ -25,7 +26,7 @@ RUNNING = "running"
 @click.command()
 @click.argument("files", metavar="FILE|NAME...", nargs=-1, required=True, shell_complete=completion.cluster_files)
 @click.option("--wait", is_flag=True, help="Return only when the MR-clusters are running.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 10m.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: how long at most, such as 10m.")
 @click.option("--fetch/--no-fetch", default=True, help="Fetch what the cache lacks.  [default: fetch]")
 @click.option("--dry-run", is_flag=True, help="Check the files and show what would be requested.")
 @output_option

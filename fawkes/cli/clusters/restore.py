@@ -10,8 +10,9 @@ import click
 from fawkes.base.errors import FawkesError
 from fawkes.base.units import counted, show_bytes, show_duration
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, confirm, tell, the_cluster
+from fawkes.cli.asking.acting import confirm, tell, the_cluster
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import followed, tell_change, wait_for
 from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -37,7 +38,7 @@ _FATE = {
 @click.option("--to", metavar="NODE", shell_complete=completion.nodes, help="Core node for its masters [default: any].")
 @click.option("--yes", is_flag=True, help="Skip the question that asks to type the name.")
 @click.option("--wait", is_flag=True, help="Return only when the masters serve again.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 10m.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: longest time to wait, such as 10m.")
 @click.option("--dry-run", is_flag=True, help="Only show which files would come back and which would not.")
 @output_option
 @click.pass_obj

@@ -9,13 +9,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fawkes.base.units import SECOND_US, duration_us
 from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.asking.parsed import Parsed, moment_us
 from fawkes.cli.show.limit import ALL, DEFAULT, limit_option, tell_omitted
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, csv_value, output_option, show
 from fawkes.cli.show.tables import TABLES
@@ -37,62 +37,53 @@ Row = dict[str, Any]
 _SIMULATED = re.compile(r"\+(\d{2,6}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
-class TimeText(click.ParamType[int]):
-    """A time such as ``2026-05-04T12:00``, or how long ago, such as ``10m``: `time_in` tells it in a ledger.
+def _said_us(text: str) -> int:
+    simulated = _SIMULATED.fullmatch(text)
+    if simulated:
+        hours, minutes, seconds = simulated.groups()
+        return round((int(hours) * 3600 + int(minutes) * 60 + float(seconds or 0)) * SECOND_US)
+    try:
+        return -duration_us(text)
+    except ValueError:
+        pass
+    try:
+        return moment_us(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither how long ago (10m, 2h) nor a time (2026-05-04T12:00, UTC)") from None
 
-    ``+00:05:20`` is a time of a simulated run, from its start.
-    """
 
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds since the epoch, below zero: before now; a usage error tells the right forms."""
-        if isinstance(value, int):
-            return value
-        simulated = _SIMULATED.fullmatch(value)
-        if simulated:
-            hours, minutes, seconds = simulated.groups()
-            return round((int(hours) * 3600 + int(minutes) * 60 + float(seconds or 0)) * SECOND_US)
-        try:
-            return -duration_us(value)
-        except ValueError:
-            pass
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither how long ago (10m, 2h) nor a time (2026-05-04T12:00, UTC)", param, ctx)
-        return round(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * SECOND_US)
+#: a time such as ``2026-05-04T12:00``, how long ago (``10m``), or, in a simulated run, how long after its start
+#: (``+00:05:20``): microseconds since the epoch, below zero: before now. `time_in` tells it in a ledger
+TIME = Parsed("time", _said_us)
 
 
 def time_in(ledger: LedgerReader, said_us: int | None) -> int | None:
-    """The time that a `TimeText` says, by the ledger's own time; None where nothing was said."""
+    """The time that a `TIME` says, by the ledger's own time; None where nothing was said."""
     from fawkes.report.history import now_us
 
     return said_us if said_us is None or said_us >= 0 else max(0, now_us(ledger) + said_us)
 
 
-class EventKind(click.ParamType[str]):
-    """A kind of event by its name, in any case."""
+def _kind_of(text: str) -> str:
+    """The kind of event as the ledger has it, by its name in any case; ValueError suggests one."""
+    import difflib
 
-    name = "kind"
+    kinds = {form.__name__.lower(): form.__name__ for form in EVENTS}
+    if text.lower() not in kinds:
+        near = difflib.get_close_matches(text.lower(), kinds, n=1)
+        advice = f"Did you mean {kinds[near[0]]!r}?" if near else f"There are {', '.join(sorted(kinds.values()))}."
+        raise ValueError(f"there are no events of the kind {text!r}. {advice}")
+    return kinds[text.lower()]
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as the ledger has it; a usage error suggests one."""
-        import difflib
 
-        kinds = {form.__name__.lower(): form.__name__ for form in EVENTS}
-        if value.lower() not in kinds:
-            near = difflib.get_close_matches(value.lower(), kinds, n=1)
-            advice = f"Did you mean {kinds[near[0]]!r}?" if near else f"There are {', '.join(sorted(kinds.values()))}."
-            self.fail(f"there are no events of the kind {value!r}. {advice}", param, ctx)
-        return kinds[value.lower()]
+_KIND = Parsed("kind", _kind_of)
 
 
 @click.command()
 @click.option("--follow", is_flag=True, help="Keep showing new events until interrupted.")
 @limit_option("50; with --since: all")
-@click.option("--since", "since_us", type=TimeText(), help="Only from this time on: 10m, or 2026-05-04T12:00 (UTC).")
-@click.option("--kind", "kinds", type=EventKind(), multiple=True, help="Only events of this kind; repeatable.")
+@click.option("--since", "since_us", type=TIME, help="Only from this time on: 10m, or 2026-05-04T12:00 (UTC).")
+@click.option("--kind", "kinds", type=_KIND, multiple=True, help="Only events of this kind; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also show steps without a decision, such as most samples.")
 @click.option("--verify", is_flag=True, help="Check the whole ledger, step by step, instead.")
 @output_option

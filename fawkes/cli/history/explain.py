@@ -13,6 +13,7 @@ from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.client import Client, NoControllerError
 from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.asking.parsed import Parsed
 from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, say, show
 from fawkes.cli.show.tables import TABLES
@@ -25,21 +26,17 @@ if TYPE_CHECKING:
     from fawkes.store.base import Reader
 
 
-class _TickNumber(click.ParamType[int]):
-    """A number; who names a node or an MR-cluster instead is told the option for it."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return int(value)
-        except ValueError:
-            what = f"{value!r} is not the number of a tick."
-            self.fail(f"{what} For a node or an MR-cluster: --node {value}, --cluster {value}", param, ctx)
+def _tick(text: str) -> int:
+    """The number of a tick; who names a node or an MR-cluster instead is told the option for it."""
+    try:
+        return int(text)
+    except ValueError:
+        what = f"{text!r} is not the number of a tick."
+        raise ValueError(f"{what} For a node or an MR-cluster: --node {text}, --cluster {text}") from None
 
 
 @click.command()
-@click.argument("tick", required=False, type=_TickNumber())
+@click.argument("tick", required=False, type=Parsed("integer", _tick))
 @click.option("--node", help="The latest move of this node, step by step.", shell_complete=completion.nodes)
 @click.option(
     "--cluster", help="The state of this MR-cluster and its latest events.", shell_complete=completion.clusters

@@ -12,7 +12,7 @@ from fawkes.base.errors import ExitStatus
 from fawkes.base.units import counted
 from fawkes.cli.asking.client import Client, NoControllerError, SilentError
 from fawkes.cli.asking.ledger import ledger_of
-from fawkes.cli.history.events import TimeText, time_in
+from fawkes.cli.history.events import TIME, time_in
 from fawkes.cli.show.show import JSON, note, output_option, progress, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.config.site.site import Site
@@ -28,8 +28,8 @@ _ANSWER_S = 90.0
 
 
 @click.command()
-@click.option("--since", "since_us", type=TimeText(), help="From this time on: 2h, or 2026-05-04T12:00 (UTC).")
-@click.option("--until", "until_us", type=TimeText(), help="Before this time.")
+@click.option("--since", "since_us", type=TIME, help="From this time on: 2h, or 2026-05-04T12:00 (UTC).")
+@click.option("--until", "until_us", type=TIME, help="Before this time.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -6,8 +6,9 @@ import click
 
 from fawkes.base.errors import UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import ENDED, Duration, for_each, tell, the_job
+from fawkes.cli.asking.acting import ENDED, for_each, tell, the_job
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import followed, wait_for_jobs
 from fawkes.cli.show.show import TABLE, output_option, show
 from fawkes.cli.show.tables import TABLES
@@ -17,7 +18,7 @@ from fawkes.config.site.site import Site
 @click.command()
 @click.argument("jobs", metavar="JOB...", nargs=-1, required=True, shell_complete=completion.jobs)
 @click.option("--wait", is_flag=True, help="Return only when the jobs have ended.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show the jobs.")
 @output_option
 @click.pass_obj

@@ -18,8 +18,8 @@ from fawkes.base.reading import opened
 from fawkes.base.units import SECOND_US
 from fawkes.base.writing import refuse_there
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import wait_for_jobs
 from fawkes.cli.show.show import TABLE, note, output_option, show
 from fawkes.cli.show.tables import TABLES
@@ -47,7 +47,7 @@ def profile() -> None:
 @click.argument("jobfile", metavar="JOBFILE", type=click.Path(path_type=Path))
 @click.option("--cluster", required=True, help="The MR-cluster that runs it.", shell_complete=completion.clusters)
 @click.option("--name", help="Name of the profile (default: that of the job file's profile, else of the file).")
-@click.option("--timeout", "limit_us", type=Duration(), help="How long to wait at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=DURATION, help="How long to wait at most, such as 2h.")
 @output_option
 @click.pass_obj
 def run(site: Site, jobfile: Path, cluster: str, name: str | None, limit_us: int | None, output: str) -> None:

@@ -13,8 +13,9 @@ import click
 from fawkes.base.errors import FawkesError, UserError, cut
 from fawkes.base.units import SECOND_US
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, for_each, foresee_each, tell, the_cluster, the_job
+from fawkes.cli.asking.acting import for_each, foresee_each, tell, the_cluster, the_job
 from fawkes.cli.asking.client import Client
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import followed, wait_for_jobs
 from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -48,7 +49,7 @@ _LONGEST_NAME = 63 - 8
 @click.option("--tasks", type=click.IntRange(min=1), help="Its number of tasks, if known.")
 @click.option("--input-size", metavar="SIZE", help="Its bytes of input, if known, such as 50GB.")
 @click.option("--wait", is_flag=True, help="Return only when the job has ended; fails when the job fails.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: how long at most, such as 2h.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: how long at most, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Check everything and show what would be submitted.")
 @output_option
 @click.pass_obj

@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from fawkes.base.extras import needs
-from fawkes.base.units import counted, size_bytes
+from fawkes.base.units import counted
+from fawkes.cli.asking.parsed import SIZE, Parsed, some_bytes
 from fawkes.cli.show.show import note, output_option, show
 from fawkes.cli.show.tables import TABLES
 
@@ -18,23 +19,6 @@ if TYPE_CHECKING:
     from fawkes.live.lab import HostStatus, Lab
 
 _DEFAULT_SITE = Path("lab")
-
-
-class _Size(click.ParamType[int | None]):
-    """A size such as 2GB, in bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        if value == "auto" and param is not None and param.name == "nodemanager_memory":
-            return None
-        try:
-            size = size_bytes(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if size <= 0:
-            self.fail("must be greater than 0", param, ctx)
-        return size
 
 
 def _which(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,15 +45,15 @@ def lab() -> None:
 @_which
 @click.option(
     "--nodemanager-memory",
-    type=_Size(),
+    type=Parsed("size", lambda text: None if text == "auto" else some_bytes(text)),
     metavar="auto|SIZE",
     help="Memory that each host offers to Hadoop; auto: computed from this machine.  [default: auto]",
 )
-@click.option("--disk", type=_Size(), metavar="SIZE", help="Limit of each host's /srv, held in memory.")
+@click.option("--disk", type=SIZE, metavar="SIZE", help="Limit of each host's /srv, held in memory.")
 @click.option("--sshd", multiple=True, metavar="LINE", help="A line for sshd_config of the hosts; may be repeated.")
 @click.option("--shell", default="", metavar="PATH", help="Login shell on the hosts.  [default: bash]")
 @click.option("--noexec", is_flag=True, help="Let no program below /srv of a host run.")
-@click.option("--rate", type=_Size(), metavar="SIZE", help="Limit of each host's network, in bytes per second.")
+@click.option("--rate", type=SIZE, metavar="SIZE", help="Limit of each host's network, in bytes per second.")
 @click.option("--users", default="", metavar="NAME,...", help="Unix users of the hosts that MR-clusters can `run_as`.")
 @click.option(
     "--jump-hosts",
@@ -88,7 +72,7 @@ def lab() -> None:
     "--sites", type=click.IntRange(1, 2), default=1, metavar="N", help="Sites of the hosts, 1 or 2.  [default: 1]"
 )
 @click.option(
-    "--link-rate", type=_Size(), metavar="SIZE", help="Limit of the link between two sites, in bytes per second."
+    "--link-rate", type=SIZE, metavar="SIZE", help="Limit of the link between two sites, in bytes per second."
 )
 @click.option("--control-groups", is_flag=True, help="Give each host control groups of its own. Needs root.")
 @needs("fawkes lab up", "lab")

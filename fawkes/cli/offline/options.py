@@ -10,8 +10,8 @@ import click
 
 from fawkes.base.units import MOST_SEED
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration
-from fawkes.cli.offline.simulate import Setting
+from fawkes.cli.asking.parsed import DURATION
+from fawkes.cli.offline.simulate import SETTING
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,7 +55,7 @@ def comparison_options(*, policies: str, admission: str, example: str, replays: 
         click.option(
             "--set",
             "settings",
-            type=Setting(),
+            type=SETTING,
             multiple=True,
             help=f"Values of a key, such as tau=5,10,20 or {example}; repeatable.",
         ),
@@ -68,7 +68,7 @@ def comparison_options(*, policies: str, admission: str, example: str, replays: 
         ),
         click.option(
             "--spread",
-            type=Duration(),
+            type=DURATION,
             default=spread,
             show_default=True,
             help="Largest shift of an arrival, earlier or later.",

@@ -10,9 +10,9 @@ import click
 from fawkes.base.catalog import Catalog
 from fawkes.base.errors import ExitStatus, FawkesError
 from fawkes.base.extras import needs
-from fawkes.cli.asking.acting import Duration
 from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError
 from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.releases import provide_releases
 from fawkes.cli.offline.options import seed_option
 from fawkes.cli.offline.simulate import plan_of
@@ -49,7 +49,7 @@ _DATA = "256MiB"
     metavar="SIZE",
     help="Largest amount of input data per MR-cluster.",
 )
-@click.option("--limit", "limit_us", type=Duration(), help="Longest time for the replay, such as 1h.")
+@click.option("--limit", "limit_us", type=DURATION, help="Longest time for the replay, such as 1h.")
 @seed_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be submitted, and when.")
 @output_option

@@ -14,6 +14,7 @@ from fawkes.base.extras import needs
 from fawkes.base.units import MOST_SEED, counted
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.ledger import ledger_of
+from fawkes.cli.asking.parsed import Parsed
 from fawkes.cli.show.fields import NOTHING
 from fawkes.cli.show.show import CSV, JSON, TABLE, note, output_option, progress, say, section, show, warn
 from fawkes.cli.show.streams import STREAM, from_stdin
@@ -29,19 +30,15 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-class Setting(click.ParamType[tuple[str, str]]):
-    """``key=value``; the command gets both as text."""
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip() or not value.strip():
+        raise ValueError(f"{text!r} is not a setting: write key=value, such as tau=10 or period=90s")
+    return key.strip(), value.strip()
 
-    name = "key=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Key and value; a usage error tells the right form."""
-        if isinstance(value, tuple):
-            return value
-        key, sign, text = str(value).partition("=")
-        if not sign or not key.strip() or not text.strip():
-            self.fail(f"{value!r} is not a setting: write key=value, such as tau=10 or period=90s", param, ctx)
-        return key.strip(), text.strip()
+#: ``key=value``; the command gets both as text
+SETTING = Parsed("key=value", _key_and_value)
 
 
 @click.command()
@@ -57,7 +54,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 @click.option(
     "--set",
     "settings",
-    type=Setting(),
+    type=SETTING,
     multiple=True,
     help="Set a key of fawkes.toml (tau=10) or of the scenario (model.disk=50MB); repeatable.",
 )

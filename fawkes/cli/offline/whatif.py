@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ def whatif(
     from fawkes.offline.record import whatif as answers
     from fawkes.offline.record.folder import open_record
     from fawkes.offline.record.verdict import ModelBounds
-    from fawkes.offline.runs.work import in_this_process, on_processes
+    from fawkes.offline.runs.grid import GridFolder, RowsInMemory, grid_of, run_cell
+    from fawkes.offline.runs.work import finish, in_this_process, on_processes
 
     opened = open_record(record)
     # The policy of the record counts as one of the site, and is among all of them.
@@ -75,13 +77,15 @@ def whatif(
     if preemption is not None:
         variants = answers.preemption_variants(catalog, preemption, variants)
     question = answers.question_of(opened, catalog)
-    grid = answers.grid_of(question, catalog, chosen_policies, variants, replays=replays, spread_us=spread)
+    name = record.resolve().name
+    grid = grid_of(question.plan_with, catalog, chosen_policies, variants, replays=replays, spread_us=spread, name=name)
     count = jobs or os.cpu_count() or 1
     with progress("whatif", 1 + len(grid.cells)) as step:
         verdict = answers.verdict_of(question, ModelBounds(job_bound, makespan_bound))
         step(f"{verdict.policy} as recorded")
         run = on_processes(count) if count > 1 else in_this_process
-        rows = answers.played(grid, run, step, out, anew=anew)
+        kept = RowsInMemory() if out is None else GridFolder(out, grid, anew=anew)
+        rows = finish(partial(run_cell, grid), grid.cells, kept, run, step)
     known = bool(answers.savable(question))
     saving = answers.believed(answers.preemption_table(question, rows), verdict, known=known)
     _tell(verdict, answers.believed(answers.ranked(rows, verdict.policy), verdict), saving, output)

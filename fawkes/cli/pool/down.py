@@ -10,8 +10,9 @@ import click
 
 from fawkes.base.errors import FawkesError, PartialError, RefusedError, UserError
 from fawkes.base.units import counted
-from fawkes.cli.asking.acting import GONE, Duration, confirm, fate, tell, tell_at_stake
+from fawkes.cli.asking.acting import GONE, confirm, fate, tell, tell_at_stake
 from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, TurnedDownError
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import over, tell_change, wait_for, within
 from fawkes.cli.show.show import TABLE, note, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -26,7 +27,7 @@ _GOES_ON = "The controller goes on and then stops, which cannot be taken back: `
 @click.option("--discard-data", is_flag=True, help="Discard all data: outputs are not saved.")
 @click.option("--force", is_flag=True, help="Cancel all jobs, waiting and running; kill applications of users.")
 @click.option("--keep", is_flag=True, help="Stop the controller only; MR-clusters and their jobs keep running.")
-@click.option("--timeout", "limit_us", type=Duration(), help="Longest time to wait for the nodes, such as 30m.")
+@click.option("--timeout", "limit_us", type=DURATION, help="Longest time to wait for the nodes, such as 30m.")
 @click.option("--yes", is_flag=True, help="Skip the question that asks to type the name of the pool.")
 @click.option("--dry-run", is_flag=True, help="Only list the data at stake.")
 @output_option

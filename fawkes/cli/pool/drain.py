@@ -9,8 +9,9 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.cli.asking import completion
-from fawkes.cli.asking.acting import Duration, confirm, for_each, node_names, tell
+from fawkes.cli.asking.acting import confirm, for_each, node_names, tell
 from fawkes.cli.asking.client import Client, TurnedDownError
+from fawkes.cli.asking.parsed import DURATION
 from fawkes.cli.asking.waiting import followed, tell_change, wait_for
 from fawkes.cli.show.show import TABLE, output_option, show, warn
 from fawkes.cli.show.tables import TABLES
@@ -31,7 +32,7 @@ CORE = "core"
 @click.option("--discard-data", is_flag=True, help="Discard the data on a node that an MR-cluster waits for.")
 @click.option("--yes", is_flag=True, help="With --discard-data: skip the question that asks to type the name.")
 @click.option("--wait", is_flag=True, help="Return only when the node is out of service, wiped and verified.")
-@click.option("--timeout", "limit_us", type=Duration(), help="With --wait: longest time to wait, such as 2h.")
+@click.option("--timeout", "limit_us", type=DURATION, help="With --wait: longest time to wait, such as 2h.")
 @click.option("--dry-run", is_flag=True, help="Only show what the node does now.")
 @output_option
 @click.pass_obj

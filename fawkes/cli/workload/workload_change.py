@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from fawkes.base.errors import cut
-from fawkes.base.units import size_bytes
-from fawkes.cli.asking.acting import BoundedNumber, Duration
-from fawkes.cli.offline.simulate import Setting
+from fawkes.cli.asking.acting import BoundedNumber
+from fawkes.cli.asking.parsed import DURATION, SIZE, Parsed
+from fawkes.cli.offline.simulate import SETTING
 from fawkes.cli.show.show import output_option, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.workload.workload_files import FORCE, FORMAT, OUT, SEED, TO, opened, tell, write
@@ -29,61 +29,35 @@ _MOST_FACTOR = Fraction(1_000_000)
 _MOST_MACHINES = 1_000_000
 
 
-class _Factor(click.ParamType[Fraction]):
-    """A number above 0, also written as a fraction (``20/600``)."""
-
-    name = "factor"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        """The exact number; a usage error tells the right form."""
-        text = str(value).strip()
-        try:
-            # An exponent of nine digits would be a number of a billion digits.
-            factor = Fraction(text) if _FACTOR.fullmatch(text) else Fraction(0)
-        except ZeroDivisionError:
-            factor = Fraction(0)
-        if factor <= 0:
-            self.fail(f"{cut(text)!r} is not a factor: write a number above 0, such as 0.5 or 20/600", param, ctx)
-        if not 1 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
-            self.fail(f"{cut(text)!r} is out of range: a factor is from 0.000001 to 1,000,000", param, ctx)
-        return factor
+def _factor(text: str) -> Fraction:
+    """The exact number above 0, also written as a fraction (``20/600``); ValueError tells the right form."""
+    text = text.strip()
+    try:
+        # An exponent of nine digits would be a number of a billion digits.
+        factor = Fraction(text) if _FACTOR.fullmatch(text) else Fraction(0)
+    except ZeroDivisionError:
+        factor = Fraction(0)
+    if factor <= 0:
+        raise ValueError(f"{cut(text)!r} is not a factor: write a number above 0, such as 0.5 or 20/600")
+    if not 1 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
+        raise ValueError(f"{cut(text)!r} is out of range: a factor is from 0.000001 to 1,000,000")
+    return factor
 
 
-class _Machines(click.ParamType[tuple[int, int]]):
-    """``600:20``: machines of the trace, and of the cluster that shall run it."""
-
-    name = "machines"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Both numbers; a usage error tells the right form."""
-        if isinstance(value, tuple):
-            return value
-        machines, _, target = str(value).partition(":")
-        counts = [int(text) if text.isdecimal() and len(text) < 8 else 0 for text in (machines, target)]
-        if not all(1 <= count <= _MOST_MACHINES for count in counts):
-            self.fail(
-                f"{cut(str(value))!r} is not FROM:TO: write the machines of trace and target, such as 600:20, "
-                f"each at most {_MOST_MACHINES:,}",
-                param,
-                ctx,
-            )
-        return counts[0], counts[1]
+def _machines(text: str) -> tuple[int, int]:
+    """The machines of the trace and of the cluster that shall run it (``600:20``); ValueError tells the right form."""
+    machines, _, target = text.partition(":")
+    counts = [int(count) if count.isdecimal() and len(count) < 8 else 0 for count in (machines, target)]
+    if not all(1 <= count <= _MOST_MACHINES for count in counts):
+        raise ValueError(
+            f"{cut(text)!r} is not FROM:TO: write the machines of trace and target, such as 600:20, "
+            f"each at most {_MOST_MACHINES:,}"
+        )
+    return counts[0], counts[1]
 
 
-class _Bytes(click.ParamType[int]):
-    """A size such as ``1GB``."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes; a usage error tells the right form."""
-        try:
-            size = size_bytes(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if size < 1:
-            self.fail("must be greater than 0", param, ctx)
-        return size
+_TIMES = Parsed("factor", _factor)
+_FROM_TO = Parsed("machines", _machines)
 
 
 def _changes(function: Callable[..., Change]) -> Callable[..., None]:
@@ -101,7 +75,7 @@ def _changes(function: Callable[..., Change]) -> Callable[..., None]:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the maker; repeatable.")
+@click.option("--set", "settings", type=SETTING, multiple=True, help="Set a key of the maker; repeatable.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file; compressed if it ends in .gz."
 )
@@ -143,12 +117,10 @@ def make(
 
 @click.command()
 @_changes
-@click.option("--time", type=_Factor(), default="1", show_default=True, help="Factor for arrival times.")
-@click.option("--size", type=_Factor(), help="Factor for bytes and tasks.")
-@click.option(
-    "--machines", type=_Machines(), metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20."
-)
-@click.option("--per-reducer", type=_Bytes(), help="With --machines: bytes of shuffle and output per reduce.")
+@click.option("--time", type=_TIMES, default="1", show_default=True, help="Factor for arrival times.")
+@click.option("--size", type=_TIMES, help="Factor for bytes and tasks.")
+@click.option("--machines", type=_FROM_TO, metavar="FROM:TO", help="Scale sizes by the rules of SWIM, such as 600:20.")
+@click.option("--per-reducer", type=SIZE, help="With --machines: bytes of shuffle and output per reduce.")
 def scale(time: Fraction, size: Fraction | None, machines: tuple[int, int] | None, per_reducer: int | None) -> Change:
     """Change the arrival rate and the sizes of the jobs of FILE."""
     from fawkes.workload.changing import operations
@@ -165,11 +137,11 @@ def scale(time: Fraction, size: Fraction | None, machines: tuple[int, int] | Non
 
 @click.command()
 @_changes
-@click.option("--cycle", type=Duration(), required=True, help="Length of the slices that are folded onto each other.")
-@click.option("--duration", type=Duration(), default="1h", show_default=True, help="Length of the result.")
-@click.option("--concentration", type=_Factor(), default="1", show_default=True, help="Factor for the density of jobs.")
+@click.option("--cycle", type=DURATION, required=True, help="Length of the slices that are folded onto each other.")
+@click.option("--duration", type=DURATION, default="1h", show_default=True, help="Length of the result.")
+@click.option("--concentration", type=_TIMES, default="1", show_default=True, help="Factor for the density of jobs.")
 @click.option(
-    "--starts-after", type=Duration(), default="0s", help="Skip jobs that arrive sooner than this after the first job."
+    "--starts-after", type=DURATION, default="0s", help="Skip jobs that arrive sooner than this after the first job."
 )
 @SEED
 def fold(cycle: int, duration: int, concentration: Fraction, starts_after: int, seed: int) -> Change:
@@ -192,8 +164,8 @@ def fold(cycle: int, duration: int, concentration: Fraction, starts_after: int, 
 @_changes
 @click.option("--jobs", type=click.IntRange(1, 10_000_000), help="Number of jobs.")
 @click.option("--share", type=BoundedNumber(0, 1, min_open=True), help="Share of the jobs, such as 0.1.")
-@click.option("--from", "begin", type=Duration(), help="Only jobs that arrive this long after the start, or later.")
-@click.option("--until", "end", type=Duration(), help="Only jobs that arrive earlier than this after the start.")
+@click.option("--from", "begin", type=DURATION, help="Only jobs that arrive this long after the start, or later.")
+@click.option("--until", "end", type=DURATION, help="Only jobs that arrive earlier than this after the start.")
 @SEED
 def sample(jobs: int | None, share: float | None, begin: int | None, end: int | None, seed: int) -> Change:
     """Select jobs of FILE: a number, a share, or a window of time."""
@@ -215,7 +187,7 @@ def sample(jobs: int | None, share: float | None, begin: int | None, end: int | 
 
 @click.command()
 @_changes
-@click.option("--spread", type=Duration(), default="0s", help="Largest shift of an arrival, earlier or later.")
+@click.option("--spread", type=DURATION, default="0s", help="Largest shift of an arrival, earlier or later.")
 @click.option(
     "--sizes",
     type=BoundedNumber(0, 10),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from fawkes.base.units import MOST_SEED, SECOND_US, counted
 from fawkes.base.writing import refuse_there
+from fawkes.cli.asking.parsed import Parsed
 from fawkes.cli.show.show import note, show
 from fawkes.cli.show.streams import STANDARD_INPUT, STREAM, from_stdin, to_stdout
 from fawkes.cli.show.tables import TABLES
@@ -23,36 +23,28 @@ _ANSWER_S = 30.0
 """How long a JobHistory server may take for an answer: it reads the history of a job from HDFS first."""
 
 
-class _Names(click.ParamType[str]):
-    """One of the names that a function gives when it is needed: finding them imports a lot."""
-
-    def __init__(self, name: str, names: Callable[[], tuple[str, ...]]) -> None:
-        self.name = name
-        self._names = names
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name; a usage error tells those that there are."""
-        if value not in self._names():
-            self.fail(f"{value!r} is not one of {', '.join(self._names())}", param, ctx)
-        return str(value)
-
-
-def _readable() -> tuple[str, ...]:
+def _readable(text: str) -> str:
     from fawkes.workload.formats.formats import NAMES
 
-    return NAMES
+    return _one_of(NAMES, text)
 
 
-def _writable() -> tuple[str, ...]:
+def _writable(text: str) -> str:
     from fawkes.workload.changing.writers import NAMES
 
-    return NAMES
+    return _one_of(NAMES, text)
 
 
-FORMAT = click.option("--format", "form", type=_Names("format", _readable), help="Input format.  [default: detected]")
+def _one_of(names: tuple[str, ...], text: str) -> str:
+    if text not in names:
+        raise ValueError(f"{text!r} is not one of {', '.join(names)}")
+    return text
+
+
+FORMAT = click.option("--format", "form", type=Parsed("format", _readable), help="Input format.  [default: detected]")
 TO = click.option(
     "--to",
-    type=_Names("format", _writable),
+    type=Parsed("format", _writable),
     default="table",
     show_default=True,
     help="Output format: table, swim, swf, rumen or sls.",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from fawkes.base.catalog import Catalog, CatalogFile, Kind
+from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.errors import UserError
 from fawkes.config.site.site import Site
 from fawkes.config.workloads.changes import Changes
@@ -17,9 +15,7 @@ from fawkes.offline.outcomes.beside import beside
 from fawkes.offline.outcomes.statistics import CANNOT_TELL, table_of
 from fawkes.offline.record.folder import Record
 from fawkes.offline.record.verdict import ModelBounds, ModelVerdict
-from fawkes.offline.runs.grid import Grid, GridFolder, RowsInMemory, run_cell
-from fawkes.offline.runs.grid import grid_of as all_of
-from fawkes.offline.runs.work import Row, Runner, finish
+from fawkes.offline.runs.work import Row
 from fawkes.offline.scenarios.demands import KnownDemands
 from fawkes.offline.scenarios.plan import Plan, with_demands
 from fawkes.offline.scenarios.read import read_plan
@@ -66,39 +62,6 @@ def verdict_of(question: Question, bounds: ModelBounds) -> ModelVerdict:
         left_out=len(record.left_out),
         bounds=bounds,
     )
-
-
-def grid_of(
-    question: Question,
-    catalog: Catalog,
-    policies: Sequence[CatalogFile],
-    variants: Mapping[str, Mapping[str, Any]],
-    *,
-    replays: int,
-    spread_us: int,
-) -> Grid:
-    """Each policy under each variant of the settings; the recorded ones hold where a variant says nothing."""
-    return all_of(
-        question.plan_with,
-        catalog,
-        policies,
-        variants,
-        replays=replays,
-        spread_us=spread_us,
-        name=question.record.folder.resolve().name,
-    )
-
-
-def played(
-    grid: Grid, run: Runner, step: Callable[[str], None], folder: Path | None = None, *, anew: bool = False
-) -> list[Row]:
-    """The row of each run of a grid.
-
-    With a ``folder`` rows are kept there, and those that it has are not run again, unless they are of other code and
-    ``anew`` is given (`GridFolder`).
-    """
-    kept = RowsInMemory() if folder is None else GridFolder(folder, grid, anew=anew)
-    return finish(partial(run_cell, grid), grid.cells, kept, run, step)
 
 
 def ranked(rows: Sequence[Row], baseline: str) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ What is a fact and what is reconstruction stands beside each number in ``workflo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -29,15 +28,15 @@ class Number(Strict):
     source: Literal["paper", "measured", "reconstruction"]
 
 
-class SetTable(Strict):
+class ResultSet(Strict):
     """``[[set]]``: a folder of results, or what one MR-job leaves to the next of the same query."""
 
     name: Name
     part: Number = Field(description="of the raw data")
 
 
-class QueryJobTable(Strict):
-    """``[[query.job]]``."""
+class MRJob(Strict):
+    """``[[query.job]]``: the sets that an MR-job reads and writes, and whether it computes or is bound by disks."""
 
     name: Name
     kind: Literal["compute", "disk"]
@@ -46,44 +45,14 @@ class QueryJobTable(Strict):
     shuffle: Number = Field(description="a part of what it reads; 0: no reduces")
 
 
-class QueryTable(Strict):
-    """``[[query]]``."""
+class Query(Strict):
+    """``[[query]]``: a query, its script and its MR-jobs one after another."""
 
     name: Name
     title: str
     script: str = Field(description="the file of Pig Latin beside the definition")
     semantics: Literal["port", "reconstruction"]
-    job: list[QueryJobTable] = Field(min_length=1)
-
-
-class WorkflowTable(Strict):
-    """The file."""
-
-    title: str = ""
-    set: list[SetTable] = Field(min_length=1)
-    query: list[QueryTable] = Field(min_length=1)
-
-
-@dataclass(frozen=True, slots=True)
-class MRJob:
-    """One MR-job: the sets that it reads and writes, its shuffle as a part of its own input, compute or disk."""
-
-    name: str
-    kind: str
-    reads: str
-    writes: str
-    shuffle: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query: its script and its MR-jobs one after another. ``semantics`` is port or reconstruction."""
-
-    name: str
-    title: str
-    script: str
-    semantics: str
-    jobs: tuple[MRJob, ...]
+    jobs: list[MRJob] = Field(alias="job", min_length=1)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -92,13 +61,17 @@ class Query:
         return tuple(dict.fromkeys(job.reads for job in self.jobs if job.reads not in own))
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
-    """The queries in an order in which they can run, and the sets as parts of the raw data."""
+class Workflow(Strict):
+    """The file: the queries in an order in which they can run, and the sets of results."""
 
-    title: str
-    queries: tuple[Query, ...]
-    sets: dict[str, Number]
+    title: str = ""
+    results: list[ResultSet] = Field(alias="set", min_length=1)
+    queries: list[Query] = Field(alias="query", min_length=1)
+
+    @property
+    def sets(self) -> dict[str, Number]:
+        """The sets by name, as parts of the raw data."""
+        return {data_set.name: data_set.part for data_set in self.results}
 
     def jobs(self) -> Iterator[tuple[Query, MRJob]]:
         """Every MR-job with its query."""
@@ -107,7 +80,7 @@ class Workflow:
     def depends(self, query: Query) -> tuple[Query, ...]:
         """The queries whose results it reads."""
         makers = {job.writes: maker for maker, job in self.jobs()}
-        return tuple(dict.fromkeys(makers[name] for name in query.reads if name != RAW))
+        return tuple({makers[name].name: makers[name] for name in query.reads if name != RAW}.values())
 
 
 def folder() -> Path:
@@ -121,31 +94,21 @@ def workflow(path: Path | None = None) -> Workflow:
     ConfigError for a set that is not there, that two jobs write or that is read before it is written.
     """
     path = path or folder() / "workflow.toml"
-    table = load(WorkflowTable, path)
-    _check(table, path)
-    queries = tuple(
-        Query(
-            query.name,
-            query.title,
-            query.script,
-            query.semantics,
-            tuple(MRJob(job.name, job.kind, job.reads, job.writes, job.shuffle) for job in query.job),
-        )
-        for query in table.query
-    )
-    return Workflow(table.title, queries, {data_set.name: data_set.part for data_set in table.set})
+    flow = load(Workflow, path)
+    _check(flow, path)
+    return flow
 
 
-def _check(table: WorkflowTable, path: Path) -> None:
+def _check(flow: Workflow, path: Path) -> None:
     faults = Faults(path)
-    known = {data_set.name for data_set in table.set}
+    known = flow.sets.keys()
     made = {RAW}
-    for query in table.query:
+    for query in flow.queries:
         if not (path.parent / query.script).is_file():
             faults.add(
                 f"there is no file {query.script!r}", f"query[{query.name}].script", f"Put it into {path.parent}"
             )
-        for job in query.job:
+        for job in query.jobs:
             key = f"query[{query.name}].job[{job.name}]"
             for name in {job.reads, job.writes} - known:
                 faults.add(f"there is no [[set]] {name!r}", key, "Say what part of the raw data it is")

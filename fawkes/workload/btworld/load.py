@@ -29,10 +29,8 @@ def workload_of(
     *,
     queries: Sequence[str] = (),
     order: Order = "sequential",
-    prefix: str = "bt-",
     think_us: int = 0,
     cluster: str = "",
-    flow: Workflow | None = None,
 ) -> Trace:
     """The MR-jobs of the workflow over so many bytes of raw data, or of some of its queries (TT is ``ToT``).
 
@@ -42,7 +40,7 @@ def workload_of(
     """
     if size_bytes < 1:
         raise UserError(f"{size_bytes} bytes of raw data", hint="Ask for a size such as 100GB")
-    flow = flow or workflow()
+    flow = workflow()
     chosen = _chosen(flow, queries)
     jobs: list[TraceJob] = []
     last: dict[str, str] = {}
@@ -50,7 +48,7 @@ def workload_of(
         waits = tuple(last[before.name] for before in flow.depends(query) if before.name in last)
         for step, job in enumerate(query.jobs):
             behind = (jobs[-1].id,) if jobs and (order == "sequential" or step) else waits
-            made = _job(flow, job, size_bytes, f"{prefix}{job.name.lower()}")
+            made = _job(flow, job, size_bytes, f"bt-{job.name.lower()}")
             jobs.append(replace(made, after=behind, think_us=think_us if behind else 0, cluster=cluster))
         last[query.name] = jobs[-1].id
     return Trace(source="BTWorld", jobs=tuple(jobs), header={"title": flow.title, "raw_bytes": str(size_bytes)})
@@ -77,29 +75,28 @@ def programs(
     seed: int = 1,
     files: int = 4,
     days: int = 7,
-    raw: str = RAW_FOLDER,
     sets: str = SETS_FOLDER,
     properties: Mapping[str, str] = {},
 ) -> list[Table]:
     """Tables as those of ``[[job]]``: the data is made and put into HDFS, then Pig runs.
 
     Without ``queries`` the whole workflow is one job; else each of them is a job, to be run in this order one after
-    another. ``raw`` and ``sets`` are folders in HDFS, ``properties`` Hadoop's keys for each MR-job.
+    another. ``sets`` is a folder in HDFS, ``properties`` are Hadoop's keys for each MR-job.
     """
     flow = workflow()
     scripts = [(f"bt-{query.name.lower()}", query.script, query.title) for query in _chosen(flow, queries)]
     if not queries:
         scripts = [("btworld", WHOLE, flow.title)]
-    made = [prepare(size_bytes, seed=seed, files=files, days=days, raw=raw)]
+    made = [_prepare(size_bytes, seed, files, days)]
     made += [
         {
             "id": name,
             "title": title,
             "kind": "pig",
             "pig": str(folder() / script),
-            "args": ["-stop_on_failure", "-param", f"raw={raw}", "-param", f"sets={sets}"],
+            "args": ["-stop_on_failure", "-param", f"raw={RAW_FOLDER}", "-param", f"sets={sets}"],
             "files": [str(path) for path in _beside(script)],
-            "input": [raw],
+            "input": [RAW_FOLDER],
             "input_size": f"{size_bytes}B",
             **({"properties": dict(properties)} if properties else {}),
         }
@@ -108,14 +105,14 @@ def programs(
     return made
 
 
-def prepare(size_bytes: int, *, seed: int = 1, files: int = 4, days: int = 7, raw: str = RAW_FOLDER) -> Table:
+def _prepare(size_bytes: int, seed: int, files: int, days: int) -> Table:
     """The table of the job that makes the records on the master, puts them into HDFS and compares the bytes."""
     words = f"--size {size_bytes} --seed {seed} --parts {files} --days {days}"
     return {
         "id": "bt-prepare",
         "title": "BTWorld: records of trackers",
         "kind": "script",
-        "command": f"sh prepare.sh {raw} python3 scrapes.py {words}",
+        "command": f"sh prepare.sh {RAW_FOLDER} python3 scrapes.py {words}",
         "files": [str(folder().parent / "prepare.sh"), str(folder() / "scrapes.py")],
         "tasks": 1,
     }

@@ -197,7 +197,6 @@ def workload_of(
     chosen: Sequence[Program],
     *,
     order: Literal["sequential", "together"] = "sequential",
-    prefix: str = "",
     think_us: int = 0,
     cluster: str = "",
 ) -> Trace:
@@ -212,7 +211,7 @@ def workload_of(
         names[program.name] = names.get(program.name, 0) + 1
         number = f"-{names[program.name]}" if names[program.name] > 1 else ""
         behind = (jobs[-1].id,) if jobs and order == "sequential" else ()
-        jobs += _chain(program, f"{prefix}{program.name}{number}", behind, think_us)
+        jobs += _chain(program, f"{program.name}{number}", behind, think_us)
     return Trace(source="HiBench", jobs=tuple(replace(job, cluster=cluster) for job in jobs))
 
 

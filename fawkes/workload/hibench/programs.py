@@ -12,7 +12,6 @@ from fawkes.workload.hibench.load import TERASORT_RECORD_BYTES, WORKLOADS, Progr
 
 Table = dict[str, Any]
 
-DATA_FOLDER = "/HiBench"
 _TEXT = "org.apache.hadoop.io.Text"
 _INPUT = "org.apache.hadoop.mapreduce.lib.input.KeyValueTextInputFormat"
 _OUTPUT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
@@ -23,22 +22,12 @@ def folder() -> Path:
     return bundled_dir(Kind.WORKLOAD) / Kind.WORKLOAD.value / "hibench"
 
 
-def input_folder(name: str, data: str = DATA_FOLDER) -> str:
-    """The place where a program's input lies in HDFS, as in HiBench."""
-    return f"{data}/{name.capitalize()}/Input"
-
-
-def output_folder(name: str, data: str = DATA_FOLDER) -> str:
-    """The place where its output goes."""
-    return f"{data}/{name.capitalize()}/Output"
-
-
-def programs(chosen: Sequence[Program], *, data: str = DATA_FOLDER, properties: Mapping[str, str] = {}) -> list[Table]:
+def programs(chosen: Sequence[Program], *, properties: Mapping[str, str] = {}) -> list[Table]:
     """The jobs of programs, to be run in this order one after another; each program once.
 
     ``properties`` are Hadoop's keys for each MR-job. What a job must find in HDFS is made by one before it.
     """
-    made = [table for program in chosen for table in _TABLES[program.name](program, data)]
+    made = [table for program in chosen for table in _TABLES[program.name](program)]
     return [{**table, "properties": dict(properties)} if properties else table for table in made]
 
 
@@ -59,8 +48,14 @@ def checkout_program(checkout: str, name: str, profile: str = "", *, path: str =
     }
 
 
-def _prepare(program: Program, data: str, words: str) -> Table:
-    to = input_folder(program.name, data)
+def _folders(program: Program) -> tuple[str, str]:
+    """The places in HDFS where a program's input lies and where its output goes, as in HiBench."""
+    own = f"/HiBench/{program.name.capitalize()}"
+    return f"{own}/Input", f"{own}/Output"
+
+
+def _prepare(program: Program, words: str) -> Table:
+    to, _ = _folders(program)
     return {
         "id": f"{program.name}-prepare",
         "title": f"HiBench {program.name}: its input",
@@ -75,93 +70,77 @@ def _files(*names: str) -> list[str]:
     return [str(folder() / name) for name in names]
 
 
-def _examples(program: Program, data: str, job: str, *args: object, read: bool = True) -> Table:
+def _examples(program: Program, job: str, *args: object, read: bool = True) -> Table:
     table: Table = {"id": job, "kind": "jar", "jar": "examples", "args": [str(arg) for arg in args]}
     if read:
-        table |= {"input": [input_folder(program.name, data)], "input_size": f"{program.size_bytes}B"}
+        table |= {"input": [_folders(program)[0]], "input_size": f"{program.size_bytes}B"}
     return table
 
 
-def _script(program: Program, data: str, command: str, files: list[str]) -> Table:
+def _script(program: Program, command: str, files: list[str]) -> Table:
     return {
         "id": program.name,
         "kind": "script",
         "command": command,
         "files": files,
-        "input": [input_folder(program.name, data)],
+        "input": [_folders(program)[0]],
         "input_size": f"{program.size_bytes}B",
     }
 
 
-def _wordcount(program: Program, data: str) -> list[Table]:
-    between = (input_folder("wordcount", data), output_folder("wordcount", data))
+def _wordcount(program: Program) -> list[Table]:
+    reduces = f"-Dmapreduce.job.reduces={program.reduces}"
     return [
-        _prepare(program, data, f"words --size {program.size_bytes}"),
-        _examples(program, data, "wordcount", "wordcount", f"-Dmapreduce.job.reduces={program.reduces}", *between),
+        _prepare(program, f"words --size {program.size_bytes}"),
+        _examples(program, "wordcount", "wordcount", reduces, *_folders(program)),
     ]
 
 
-def _sort(program: Program, data: str) -> list[Table]:
+def _sort(program: Program) -> list[Table]:
     forms = ("-inFormat", _INPUT, "-outFormat", _OUTPUT, "-outKey", _TEXT, "-outValue", _TEXT)
-    between = (input_folder("sort", data), output_folder("sort", data))
     return [
-        _prepare(program, data, f"records --size {program.size_bytes}"),
-        _examples(program, data, "sort", "sort", "-r", program.reduces, *forms, *between),
+        _prepare(program, f"records --size {program.size_bytes}"),
+        _examples(program, "sort", "sort", "-r", program.reduces, *forms, *_folders(program)),
     ]
 
 
-def _terasort(program: Program, data: str) -> list[Table]:
-    read, written = input_folder("terasort", data), output_folder("terasort", data)
-    size = program.count * TERASORT_RECORD_BYTES
+def _terasort(program: Program) -> list[Table]:
+    read, written = _folders(program)
+    maps, reduces = f"-Dmapreduce.job.maps={program.files}", f"-Dmapreduce.job.reduces={program.reduces}"
     checked = written.removesuffix("Output") + "Validate"
     return [
-        _examples(
-            program,
-            data,
-            "terasort-prepare",
-            "teragen",
-            f"-Dmapreduce.job.maps={program.files}",
-            program.count,
-            read,
-            read=False,
-        ),
+        _examples(program, "terasort-prepare", "teragen", maps, program.count, read, read=False),
         {
             "id": "terasort-verify",
             "kind": "script",
-            "command": f"sh verify.sh {read} {size}",
+            "command": f"sh verify.sh {read} {program.count * TERASORT_RECORD_BYTES}",
             "files": _files("verify.sh"),
             "tasks": 1,
         },
-        _examples(program, data, "terasort", "terasort", f"-Dmapreduce.job.reduces={program.reduces}", read, written),
-        _examples(program, data, "terasort-validate", "teravalidate", written, checked, read=False),
+        _examples(program, "terasort", "terasort", reduces, read, written),
+        _examples(program, "terasort-validate", "teravalidate", written, checked, read=False),
     ]
 
 
-def _pagerank(program: Program, data: str) -> list[Table]:
-    between = f"{input_folder('pagerank', data)} {output_folder('pagerank', data)}"
-    command = f"sh pagerank.sh {between} {program.count} {program.iterations} {program.reduces}"
+def _pagerank(program: Program) -> list[Table]:
+    command = f"sh pagerank.sh {' '.join(_folders(program))} {program.count} {program.iterations} {program.reduces}"
     return [
-        _prepare(program, data, f"links --count {program.count}"),
-        _script(program, data, command, _files("pagerank.sh", "pagerank.py", "streaming.sh")),
+        _prepare(program, f"links --count {program.count}"),
+        _script(program, command, _files("pagerank.sh", "pagerank.py", "streaming.sh")),
     ]
 
 
-def _kmeans(program: Program, data: str) -> list[Table]:
-    between = f"{input_folder('kmeans', data)} {output_folder('kmeans', data)}"
+def _kmeans(program: Program) -> list[Table]:
     shape = f"--count {program.count} --dimensions {program.dimensions} --clusters {program.clusters}"
     first = f"python3 data.py centres {shape} --k {program.k} --seed {program.seed}"
+    command = f"sh kmeans.sh {' '.join(_folders(program))} {program.iterations} {first}"
     return [
-        _prepare(program, data, f"samples {shape}"),
-        _script(
-            program,
-            data,
-            f"sh kmeans.sh {between} {program.iterations} {first}",
-            _files("kmeans.sh", "kmeans.py", "streaming.sh", "data.py"),
-        ),
+        _prepare(program, f"samples {shape}"),
+        _script(program, command, _files("kmeans.sh", "kmeans.py", "streaming.sh", "data.py")),
     ]
 
 
-_TABLES: Mapping[str, Callable[[Program, str], list[Table]]] = {
+_TABLES: Mapping[str, Callable[[Program], list[Table]]] = {
     "wordcount": _wordcount,
     "sort": _sort,
     "terasort": _terasort,
