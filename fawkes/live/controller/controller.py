@@ -320,7 +320,7 @@ class Controller:
             lambda: cached.jar(SECURE_IO),
         )
         kerberos.keep(state.clusters)
-        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
+        setup = Setup(ground, fleet, cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
         membership = self._membership = MembershipKeeper(
             ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
         )
