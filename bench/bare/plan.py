@@ -42,7 +42,7 @@ def write(site: Path, folder: Path) -> None:
         )
         cached = Releases(lambda piece: pieces.provide([piece]), print, wait_us=lambda tries: 0, now_us=lambda: 0)
         doors = Doors(DoorKeys(folder / "keys"), lambda: cached.jar(DOORS))
-        setup = Setup(ground, fleet.shell(), cached, doors)
+        setup = Setup(ground, fleet, cached, doors)
         plan = _Plan(site, ground, setup)
         for node in CORE:
             _tar(folder / f"{node}.tar", plan.of_core(NodeId(node)))

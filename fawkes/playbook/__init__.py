@@ -156,6 +156,11 @@ def failure(node: str, doing: str, exit_code: int, stderr: str) -> FawkesError:
     return kind(sentence, where=node, hint=hint)
 
 
+def _check_name(key: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UserError(f"{name!r} is not a valid name", where=key, hint="Use letters, digits and . _ -")
+
+
 class _InRoot:
     """The path of something in the root of `Folders`, as a property of these."""
 
@@ -182,10 +187,7 @@ class Folders:
     cluster: str
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.cluster):
-            raise UserError(
-                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
-            )
+        _check_name("cluster", self.cluster)
 
     @property
     def root(self) -> PurePosixPath:
@@ -263,13 +265,8 @@ class Lease:
     place: str = ""
 
     def __post_init__(self) -> None:
-        for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
-            if not _NAME.fullmatch(name):
-                raise UserError(f"{name!r} is not a valid name", where=key, hint="Use letters, digits and . _ -")
-        if self.cluster and not _NAME.fullmatch(self.cluster):
-            raise UserError(
-                f"{self.cluster!r} is not a valid name", where="cluster", hint="Use letters, digits and . _ -"
-            )
+        for key in ("pool", "controller", "node", *(["cluster"] if self.cluster else [])):
+            _check_name(key, getattr(self, key))
         if not self.work_dir.is_absolute():
             raise UserError("the work folder must be an absolute path", where=f"work_dir of {self.node}")
 
@@ -301,7 +298,7 @@ aside() {
 """`aside PLACE`: rename a file, or a folder that is not empty, to the first free PLACE.before-N: fact ``aside``."""
 
 _MY_LEASE = r"""
-work={work}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
+work={work_dir}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
 my_epoch={epoch}; my_controller={controller}; my_place={place}
 """
 
@@ -391,22 +388,9 @@ def kept_text(name: str, text: Script) -> Script:
     return Script(f"{name}={shlex.quote(text.text)}", f"{name}={shlex.quote(text.masked)}")
 
 
-def _lease_values(lease: Lease) -> dict[str, Value]:
-    return {
-        "work": lease.work_dir,
-        "node": lease.node,
-        "pool": lease.pool,
-        "cluster": lease.cluster,
-        "generation": lease.generation,
-        "epoch": lease.epoch,
-        "controller": lease.controller,
-        "place": lease.place,
-    }
-
-
 def _checked(lease: Lease, *, mends: bool) -> Script:
     """The lease is read, under the lock, and refused where it does not allow this one."""
-    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **vars(lease))
     return kept_text("lib", lib) + Script('eval "$lib"') + Script.of(_READ_LEASE, mends="yes" if mends else "no")
 
 
@@ -484,7 +468,7 @@ def fenced(lease: Lease, template: str, **values: Value) -> Script:
     controller has taken over; refusals as in :func:`changing`. ``fence || refuse`` in it asks again. It has ``user``,
     ``as_user`` and ``run`` as a script ``by_login``, and no lease is written.
     """
-    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
+    lib = Script(PRELUDE) + Script.of(_MY_LEASE, **vars(lease))
     return kept_text("lib", lib) + Script('eval "$lib"') + Script(_FENCE) + Script.of(template, **values)
 
 

@@ -141,8 +141,7 @@ class QuotaRecord:
             " WHERE seq <= (SELECT coalesce(max(seq), 0) FROM periods WHERE at_us < ?)"
         )
         (first,) = db.execute(query, (now_us - _WHOLE_US,)).fetchone()
-        reader = _Reading(db)
-        for seq, _, _, courses in list(reader.rows(last=first - 1, whole=True)):
+        for seq, _, _, courses in list(_rows(db, last=first - 1, whole=True)):
             if seq % _THIN:
                 db.execute("DELETE FROM periods WHERE seq = ?", (seq,))
             else:
@@ -175,11 +174,11 @@ class QuotaReader:
         """The time when and how applications stood after a time, oldest first; empty where nothing was recorded."""
         if self._db is None:
             return []
-        reader = _Reading(self._db)
+        db = self._db
         found: list[tuple[int, PeriodCourse]] = self._ask(
             lambda: [
                 (at_us, course)
-                for _, at_us, _, courses in reader.rows(after_us=after_us)
+                for _, at_us, _, courses in _rows(db, after_us=after_us)
                 for course in map(_course_of, cast(list[list[Any]], loads(courses)))
                 if at_us >= after_us and job in (None, course.job)
             ]
@@ -227,28 +226,25 @@ class QuotaReader:
             self._db.close()
 
 
-class _Reading:
-    """Rows, each unpacked with the one before it."""
+def _rows(
+    db: sqlite3.Connection, *, first: int = 0, last: int | None = None, after_us: int = 0, whole: bool = False
+) -> Iterator[tuple[int, int, str | None, str]]:
+    """Rows, each unpacked with the one before it; ``whole``: those that were not thinned alone.
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def rows(
-        self, *, first: int = 0, last: int | None = None, after_us: int = 0, whole: bool = False
-    ) -> Iterator[tuple[int, int, str | None, str]]:
-        """Number, time, what was seen (None: thinned) and the courses; ``whole``: rows that were not thinned alone."""
-        query = (
-            "SELECT seq, at_us, key, seen, courses FROM periods WHERE seq >= ?1 AND (?2 IS NULL OR seq <= ?2)"
-            " AND seq >= (SELECT coalesce(min(key), 0) FROM periods WHERE at_us >= ?3)"
-            " AND (NOT ?4 OR seen IS NOT NULL) ORDER BY seq"
-        )
-        before = ("", "")
-        for seq, at_us, key, seen, courses in self._db.execute(query, (first, last, after_us, whole)):
-            if key == seq:
-                before = ("", "")
-            texts = (None if seen is None else _unpacked(seen, before[0]), _unpacked(courses, before[1]))
-            before = (texts[0] or "", texts[1])
-            yield seq, at_us, *texts
+    Number, time, what was seen (None: thinned) and the courses.
+    """
+    query = (
+        "SELECT seq, at_us, key, seen, courses FROM periods WHERE seq >= ?1 AND (?2 IS NULL OR seq <= ?2)"
+        " AND seq >= (SELECT coalesce(min(key), 0) FROM periods WHERE at_us >= ?3)"
+        " AND (NOT ?4 OR seen IS NOT NULL) ORDER BY seq"
+    )
+    before = ("", "")
+    for seq, at_us, key, seen, courses in db.execute(query, (first, last, after_us, whole)):
+        if key == seq:
+            before = ("", "")
+        texts = (None if seen is None else _unpacked(seen, before[0]), _unpacked(courses, before[1]))
+        before = (texts[0] or "", texts[1])
+        yield seq, at_us, *texts
 
 
 def _name(goal: JobGoal) -> str:
@@ -268,7 +264,7 @@ def _whole(db: sqlite3.Connection, first: int, last: int | None) -> list[tuple[i
     """The rows of a stretch that were not thinned, each with the sum of its quotas."""
     query = "SELECT seq, quotas FROM periods WHERE seq >= ?1 AND (?2 IS NULL OR seq <= ?2)"
     sums = dict(db.execute(query, (first, last)))
-    rows = takewhile(lambda row: row[2] is not None, _Reading(db).rows(first=first, last=last))
+    rows = takewhile(lambda row: row[2] is not None, _rows(db, first=first, last=last))
     # What the controller has added meanwhile comes with the next look.
     return [(seq, at_us, seen or "", courses, sums[seq]) for seq, at_us, seen, courses in rows if seq in sums]
 

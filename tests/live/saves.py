@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fawkes.config.clusters.details import Output
-from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError, at_stake, verify
+from fawkes.live.data.saved import MANIFEST, Stake, UnsavedError, at_stake, compare
 from fawkes.live.data.saving import Saved, SaveOrder
 from fawkes.live.wire.rest import close_session
 from fawkes.live.wire.webhdfs import Hdfs
@@ -39,6 +39,15 @@ def an_output() -> Iterator[FakeHdfs]:
         server.make_folder("/out/wc/empty")
         yield server
     close_session()
+
+
+def verify(hdfs: Hdfs, output: str, target: Path) -> None:
+    """Compare a saved folder with HDFS: nothing happens when all files agree."""
+    lacking: list[str] = []
+    files = (file for file in hdfs.below(output) if not file.folder)
+    if unsaved := compare(hdfs, output, target, lambda: False, files, lacking):
+        raise UnsavedError(unsaved, where=str(target))
+    assert not lacking
 
 
 def save(server: FakeHdfs, target: Path, **changes: Any) -> Saved:

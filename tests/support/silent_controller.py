@@ -145,8 +145,8 @@ def once(condition: Callable[[], bool], act: Callable[[], None]) -> Iterator[Non
 class _World(LiveWorld):
     """Surveys find nothing; all else is never reached."""
 
-    def start(self, effects: Iterable[Effect]) -> None:
-        effects = list(effects)
+    def start(self, goals: Iterable[Effect]) -> None:
+        effects = list(goals)
         super().start(effects)
         for effect in effects:
             if isinstance(effect, Survey):

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +27,7 @@ from fawkes.core.state import alerts
 from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutCluster, PutNode
 from fawkes.core.values.events import Event
-from fawkes.core.values.model import Alert, NodeId, Plain
+from fawkes.core.values.model import NodeId, Plain
 
 FOLDER = "hooks"
 """The folder of a site with its hooks."""
@@ -216,9 +216,6 @@ def _new_alerts(view: State, decision: Decision) -> Iterator[dict[str, Plain]]:
             state = change.state
             known = view.clusters.get(state.id)
             had = {alert.text for alert in alerts.every(known)} if known is not None else set[str]()
-            for alert in _unknown(had, alerts.every(state)):
-                yield {"cluster": state.id, "kind": alert.about, "text": alert.text}
-
-
-def _unknown(had: set[str], now: Iterable[Alert]) -> list[Alert]:
-    return [alert for alert in now if alert.text not in had]
+            for alert in alerts.every(state):
+                if alert.text not in had:
+                    yield {"cluster": state.id, "kind": alert.about, "text": alert.text}

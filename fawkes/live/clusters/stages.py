@@ -24,8 +24,8 @@ from fawkes.live.base.waits import Waits
 from fawkes.live.data import loading, saved, saving
 from fawkes.live.data.left_open import OpenFile
 from fawkes.live.data.loading import StoppedError
-from fawkes.live.data.saved import Unsaved, UnsavedError, files_below, unfinished
-from fawkes.live.data.sources import fingerprint, source_of
+from fawkes.live.data.saved import Unsaved, UnsavedError, unfinished
+from fawkes.live.data.sources import files_below, fingerprint, source_of
 from fawkes.live.eyes.no_writes import NoWrites
 from fawkes.live.eyes.survey import foreign, undeclared
 from fawkes.live.hadoop.setup import Setup

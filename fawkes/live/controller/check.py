@@ -169,7 +169,7 @@ class Examination:
         """The facts with the Java that the last of the versions would run on, or why one of them has none."""
         for release in self._hadoop:
             try:
-                java = find_java(self._fleet.shell(), seen.node.name, release, java_home=seen.node.java_home)
+                java = find_java(self._fleet, seen.node.name, release, java_home=seen.node.java_home)
             except SshError:
                 raise
             except HostError as error:

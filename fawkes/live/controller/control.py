@@ -17,12 +17,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socket import AF_UNIX, SHUT_RDWR, SOCK_STREAM, socket
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from fawkes.base.errors import (
@@ -36,7 +37,7 @@ from fawkes.base.errors import (
 )
 from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
-from fawkes.core.values.events import ASKS, Event
+from fawkes.core.values.events import ASKS, Event, Reloaded
 from fawkes.core.values.model import Plain, Reason
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.asks import described, read_body, read_stop
@@ -51,21 +52,6 @@ _STATUS = {
     ExitStatus.REFUSED: HTTPStatus.FORBIDDEN,
     ExitStatus.TIMED_OUT: HTTPStatus.GATEWAY_TIMEOUT,
 }
-
-
-class RereadSettings(Protocol):
-    """Settings that were read again: what has changed, what waits for a restart, and the event of it."""
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The changes, in words."""
-
-    @property
-    def restart(self) -> tuple[str, ...]:
-        """The keys that keep their old values."""
-
-    def event(self, at_us: int, by: str, ask: str) -> Event:
-        """The event with which they count."""
 
 
 class ControlServer:
@@ -88,7 +74,7 @@ class ControlServer:
         *,
         stop: Callable[[str], None],
         rehearse: Callable[[Event], Decision] | None = None,
-        reread: Callable[[], RereadSettings] | None = None,
+        reread: Callable[[], Reloaded] | None = None,
         gate: Gate | None = None,
         answer_within_s: float = 90.0,
     ) -> None:
@@ -166,7 +152,7 @@ class ControlServer:
         news = self._reread()
         if dry_run or not (news.changed or news.restart):
             return Reply("", None, {"changed": list(news.changed), "restart": list(news.restart)})
-        return self._reply_to("reload", news.event, peer)
+        return self._reply_to("reload", lambda at_us, by, ask: replace(news, at_us=at_us, by=by, ask=ask), peer)
 
     def _reply_to(self, verb: str, make: Callable[[int, str, str], Event], peer: Peer) -> Reply:
         ask = uuid.uuid4().hex

@@ -40,7 +40,7 @@ from fawkes.live.clusters.hosts import Hosts
 from fawkes.live.clusters.log_keeper import LogKeeper, LogRoom
 from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.clusters.stages import Stages
-from fawkes.live.controller import ruling
+from fawkes.live.controller import plans, ruling
 from fawkes.live.controller.access import SHARED, Gate, Owners
 from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of, ways_to
@@ -73,7 +73,7 @@ from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.standby import StandbyWatch
 from fawkes.live.masters.succession import Means
-from fawkes.live.nodes.clusters import Clusters
+from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import ControllerIdentity, Ground, new_controller
 from fawkes.live.nodes.playbooks import lease, played
@@ -194,14 +194,12 @@ class Controller:
         reachable = make_private(site.state_dir)
         if reachable:
             self._say(f"{site.state_dir}: other users could reach {reachable} files and folders in it; now they cannot")
-        ledger = Ledger(site.state_dir)
-        stack.callback(ledger.close)
+        ledger = stack.enter_context(closing(Ledger(site.state_dir)))
         state, pictured = remembered(ledger)
         self._tell_settings(state)
         refuse_other_names(self._plan, state)
         known = known_nodes(self._plan.inventory.nodes, state)
-        fleet = fleet_of(self._plan.inventory, known, ssh)
-        stack.callback(fleet.close)
+        fleet = stack.enter_context(closing(fleet_of(self._plan.inventory, known, ssh)))
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
         identity = ControllerIdentity(self._plan.inventory.pool, verdict.epoch, new_controller())
@@ -248,9 +246,8 @@ class Controller:
                 self._hooks.step(state, event, decision)
 
         engine = Engine(world, HeardLedger(ledger, hear), load_weighting, state, keep, load_admission, load_preemption)
-        control = self._control(engine, world, state, setup, fleet, stages, restorer)
-        self._control_server = control
-        stack.callback(control.close)
+        self._control_server = self._control(engine, world, state, setup, fleet, stages, restorer)
+        stack.callback(self._control_server.close)
         now, before = mailbox.clock.mark(boot()), Mark.of(ledger.note(CLOCK))
         steady_us, stepped_us = (None, 0) if before is None else before.since(now, state.now_us)
         started = first_event(self._plan, identity, now.at_us)
@@ -301,7 +298,7 @@ class Controller:
         pieces.provide([wanted], say=self._say)
 
     def _equip(self, world: LiveWorld, fleet: Fleet, state: State) -> tuple[Setup, Stages, Restorer]:
-        settings = self._plan.settings.core
+        settings, hold = self._plan.settings.core, self._stack.enter_context
         ground, clusters, mailbox = world.ground, world.clusters, world.mailbox
         cached = Releases(
             self._fetch,
@@ -320,7 +317,7 @@ class Controller:
             lambda: cached.jar(SECURE_IO),
         )
         kerberos.keep(state.clusters)
-        setup = Setup(ground, fleet.shell(), cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
+        setup = Setup(ground, fleet, cached, doors, Secrets(self._plan.site.root / SECRETS), kerberos)
         membership = self._membership = MembershipKeeper(
             ground, clusters, setup, workers_s=self._plan.settings.ssh.answer_s
         )
@@ -328,8 +325,7 @@ class Controller:
         membership.adopt(state)
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
-        watch = Watch(clusters, setup, mailbox, partial(gone, ground), settings)
-        self._stack.callback(watch.close)
+        watch = hold(closing(Watch(clusters, setup, mailbox, partial(gone, ground), settings)))
         join = partial(self._hooks.before_join, holders=ground.holders)
         waits, open_doors = world.waits, membership.open_doors
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, waits, open_doors, join)
@@ -338,23 +334,26 @@ class Controller:
         stages = Stages(
             ground, clusters, setup, upload, world.stopping, world.waits, settings=settings, now_us=_steady_us
         )
-        service = ServiceWatch(clusters, setup, mailbox)
-        self._stack.callback(service.close)
+        service = hold(closing(ServiceWatch(clusters, setup, mailbox)))
         over = partial(_over, state)
-        jobs = Jobs(ground, clusters, setup, mailbox, upload, over, service.look_now)
-        self._stack.callback(jobs.close)
-        sampler = Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))
-        self._stack.callback(sampler.close)
+        jobs = hold(closing(Jobs(ground, clusters, setup, mailbox, upload, over, service.look_now)))
+        sampler = hold(closing(Sampler(min(settings.sample_every_us / SECOND_US, limits.READING_S))))
         planned = self._steer(world, setup, state)
-        sampling = Sampling(clusters, setup, sampler, mailbox.clock, planned)
-        self._stack.callback(sampling.close)
+        sampling = hold(closing(Sampling(clusters, setup, sampler, mailbox.clock, planned)))
+
+        def running(name: ClusterId, so: str) -> LiveCluster:
+            if (cluster := clusters.get(name)) is None:
+                raise FawkesError(f"it is not running, so {so}", where=name)
+            return cluster
 
         def survey_of(effect: Survey) -> Facts:
-            return _survey(clusters, setup, effect, Deadline.after(settings.membership_us / SECOND_US))
+            cluster = running(effect.cluster, "its data cannot be listed")
+            return survey(cluster, setup, deadline=Deadline.after(settings.membership_us / SECOND_US))
 
         def work_of(effect: CountWork) -> Facts:
+            masters = setup.masters(running(effect.cluster, "nobody has the counters of its jobs"))
             # As long as the core waits for the answer.
-            return _work(clusters, setup, effect, Deadline.after(settings.start_job_us / SECOND_US))
+            return {"work_us": work_us(masters, effect, Deadline.after(settings.start_job_us / SECOND_US))}
 
         copies = Keeper(
             ground, clusters, fleet, mailbox, self._plan.site.state_dir / "kept", setup, self._plan.settings.keep
@@ -366,15 +365,13 @@ class Controller:
         leaving = LeavingTasks(ground, world.stopping)
         hands = Hands(deployer, hosts, membership, stages, jobs, survey_of, work_of, room.reach, mover, leaving)
         world.equip(hands, watch, sampling.round, settings.sample_every_us)
-        second = StandbyWatch(clusters, pair, mailbox, behind_us=settings.standby_us)
-        self._stack.callback(second.close)
+        second = hold(closing(StandbyWatch(clusters, pair, mailbox, behind_us=settings.standby_us)))
         world.every("service", limits.SERVICE_EVERY_US, service.round)
         world.every("standby", self._plan.settings.keep_every_us, second.round)
         if not self._plan.shadow:
             # Whoever only watches must not claim a lease: the second copy would be written under it.
             world.every("copies", self._plan.settings.keep_every_us, copies.round)
-            free = FreeNodesWatch(ground, mailbox, lambda: _free(state))
-            self._stack.callback(free.close)
+            free = hold(closing(FreeNodesWatch(ground, mailbox, lambda: _free(state))))
             world.every("free", limits.FREE_EVERY_US, free.round)
             world.every("second lists", limits.CATCH_UP_EVERY_US, membership.catch_up)
             world.every("members that joined again", limits.TAKE_BACK_EVERY_US, membership.take_back)
@@ -486,8 +483,8 @@ class Controller:
         try:
             news = reread_plan(self._plan, engine)
             if news.changed or news.restart:
-                world.mailbox.post(news.event(world.mailbox.clock.now_us(), "SIGHUP", ""))
-            self._say(news.text())
+                world.mailbox.post(replace(news, at_us=world.mailbox.clock.now_us(), by="SIGHUP"))
+            self._say(plans.shown(news))
         except FawkesError as error:
             self._say(f"SIGHUP: the settings stay as they are: {error}")
 
@@ -545,20 +542,6 @@ def _over(view: State, cluster: ClusterId, job: JobId, attempt: int) -> bool:
     """True if an attempt has ended by the ledger; a job that the ledger never had is somebody else's to end."""
     known = view.jobs.get(job)
     return view.had_job(cluster, job) and (known is None or known.attempt != attempt)
-
-
-def _survey(clusters: Clusters, setup: Setup, effect: Survey, deadline: Deadline) -> Facts:
-    cluster = clusters.get(effect.cluster)
-    if cluster is None:
-        raise FawkesError("it is not running, so its data cannot be listed", where=effect.cluster)
-    return survey(cluster, setup, deadline=deadline)
-
-
-def _work(clusters: Clusters, setup: Setup, effect: CountWork, deadline: Deadline) -> Facts:
-    cluster = clusters.get(effect.cluster)
-    if cluster is None:
-        raise FawkesError("it is not running, so nobody has the counters of its jobs", where=effect.cluster)
-    return {"work_us": work_us(setup.masters(cluster), effect, deadline)}
 
 
 def _free(state: State) -> list[NodeState]:

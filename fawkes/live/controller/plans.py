@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fawkes.base.catalog import CatalogFile
 from fawkes.base.errors import ConfigError
@@ -34,6 +36,7 @@ from fawkes.policy.worker.policies import (
     probe,
 )
 
+T = TypeVar("T")
 _CAPACITY_UNIT = 1000
 
 
@@ -104,38 +107,11 @@ def _node(node: InventoryNode) -> Node:
     )
 
 
-@dataclass(frozen=True)
-class News:
-    """Settings and nodes that were read again: how they differ, what waits for a restart, and the event of it."""
-
-    settings: Settings
-    policy: PolicyText
-    admission: PolicyText | None
-    preemption: PolicyText | None
-    changed: tuple[str, ...]
-    restart: tuple[str, ...]
-    nodes: tuple[Node, ...] | None
-
-    def event(self, at_us: int, by: str, ask: str) -> Reloaded:
-        """The event with which they count."""
-        return Reloaded(
-            at_us=at_us,
-            settings=self.settings,
-            policy=self.policy,
-            admission=self.admission,
-            preemption=self.preemption,
-            changed=self.changed,
-            restart=self.restart,
-            nodes=self.nodes,
-            by=by,
-            ask=ask,
-        )
-
-    def text(self) -> str:
-        """The news in a line."""
-        changed = "; ".join(self.changed) or "nothing that counts at once has changed"
-        waits = f". After a restart: {', '.join(self.restart)}" if self.restart else ""
-        return f"settings read again: {changed}{waits}"
+def shown(news: Reloaded) -> str:
+    """The result of reading the files again, in a line."""
+    changed = "; ".join(news.changed) or "nothing that counts at once has changed"
+    waits = f". After a restart: {', '.join(news.restart)}" if news.restart else ""
+    return f"settings read again: {changed}{waits}"
 
 
 def _nodes(view: State, listed: Iterable[InventoryNode]) -> tuple[tuple[Node, ...], list[str], list[str]]:
@@ -209,10 +185,10 @@ def _addresses(node: InventoryNode) -> tuple[str, tuple[str, int]]:
     return node.data_address.lower(), (node.address.lower(), node.port)
 
 
-def reread_plan(started: ControllerPlan, engine: Engine) -> News:
+def reread_plan(started: ControllerPlan, engine: Engine) -> Reloaded:
     """Read all files again, as at a start, for a controller that works; ConfigError names file, key and value.
 
-    Nothing is changed by this.
+    The event with which they count, still without its time and who asked for it. Nothing is changed by this.
     """
     preset, policy = started.given
     new = plan(started.site, shadow=started.shadow, preset=preset, policy=policy)
@@ -231,9 +207,18 @@ def reread_plan(started: ControllerPlan, engine: Engine) -> News:
     texts += moved
     restart += waiting
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
-    now_nodes = nodes if moved else None
-    policies = (new.policy, new.admission, new.preemption)
-    return News(reloaded.settings, *policies, tuple(texts), tuple(restart), now_nodes)
+    return Reloaded(
+        at_us=0,
+        by="",
+        ask="",
+        settings=reloaded.settings,
+        policy=new.policy,
+        admission=new.admission,
+        preemption=new.preemption,
+        nodes=nodes if moved else None,
+        changed=tuple(texts),
+        restart=tuple(restart),
+    )
 
 
 # --- Policies of a site, loaded and tried once as the controller will ask them: those of a user in a worker
@@ -247,12 +232,7 @@ def read_policy(policy_file: CatalogFile, settings: Settings, *, file: str, boun
 
     ConfigError when it cannot be loaded, or answers nothing of use.
     """
-    text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
-    try:
-        with parameters_in(file):
-            probe(loader(bounds)(text, settings), text.origin)
-    except ConfigError as error:
-        raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
+    text, _ = _read(policy_file, lambda text: probe(loader(bounds)(text, settings), text.origin), file)
     return text
 
 
@@ -263,12 +243,8 @@ def read_admission(
 
     ConfigError for one that cannot be loaded, and for one that must know the work of jobs: in a live pool nobody does.
     """
-    text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
-    try:
-        with parameters_in(file):
-            loaded = admission_loader(bounds)(text, settings.admission_parameters)
-    except ConfigError as error:
-        raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
+    load = admission_loader(bounds)
+    text, loaded = _read(policy_file, lambda text: load(text, settings.admission_parameters), file)
     if loaded.needs_work:
         raise ConfigError(
             f"{text.name} must know the work of each job beforehand, which is not known in a live pool",
@@ -281,18 +257,19 @@ def read_admission(
 
 def read_quota(policy_file: CatalogFile) -> PolicyText:
     """The quota policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
-    return _read(policy_file, load_quota)
+    return _read(policy_file, load_quota)[0]
 
 
 def read_preemption(policy_file: CatalogFile) -> PolicyText:
     """The preemption policy of a file; ConfigError when it cannot be loaded, or answers nothing of use."""
-    return _read(policy_file, load_preemption)
+    return _read(policy_file, load_preemption)[0]
 
 
-def _read(policy_file: CatalogFile, load: Callable[[PolicyText], object]) -> PolicyText:
+def _read(policy_file: CatalogFile, load: Callable[[PolicyText], T], file: str = "") -> tuple[PolicyText, T]:
+    """The text of a policy, and what ``load`` makes of it; ``file`` has its parameters, if it has any."""
     text = policy_text(policy_file.title, str(policy_file.path), policy_file.text())
     try:
-        load(text)
+        with parameters_in(file) if file else nullcontext():
+            return text, load(text)
     except ConfigError as error:
         raise ConfigError(error.what, file=error.file, key=error.key, hint=error.hint or _PAGE) from None
-    return text

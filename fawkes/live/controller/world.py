@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from fawkes.base.errors import (
     ElsewhereError,
@@ -16,32 +17,8 @@ from fawkes.base.errors import (
     RefusedError,
     UserError,
 )
-from fawkes.core.values.effects import (
-    ArmStandby,
-    AwaitRoom,
-    CancelJob,
-    ClaimTasks,
-    ClearSaved,
-    CountWork,
-    Deploy,
-    Effect,
-    EndAttempts,
-    EndControl,
-    Host,
-    Load,
-    LookAtMasters,
-    LookAtTasks,
-    Membership,
-    MoveMasters,
-    PreemptTasks,
-    Reply,
-    Retire,
-    Save,
-    StartJob,
-    SteerStream,
-    Survey,
-    WakeAt,
-)
+from fawkes.core.values import effects
+from fawkes.core.values.effects import Effect
 from fawkes.core.values.events import Condition, Done, Event, Failed, NodeObserved, Sampled, Woke
 from fawkes.core.values.model import Facts, Plain
 from fawkes.live.base import limits
@@ -68,8 +45,14 @@ from fawkes.live.nodes.ssh import ConnectionState, SshError
 _log = logging.getLogger(__name__)
 
 
-OfCluster = Deploy | Load | Save | Retire | Survey | Membership | LookAtMasters | MoveMasters | ArmStandby
+OfMasters = effects.LookAtMasters | effects.MoveMasters | effects.ArmStandby
+OfCluster = (
+    effects.Deploy | effects.Load | effects.Save | effects.Retire | effects.Survey | effects.Membership | OfMasters
+)
 """Goals of an MR-cluster that end as `Done` or `Failed` with its version."""
+OfJobs = effects.ClearSaved | effects.EndAttempts | effects.SteerStream
+Answered = OfCluster | OfJobs | OfTasks | effects.CountWork | effects.AwaitRoom
+"""All goals that end as `Done` or `Failed`."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +64,14 @@ class Hands:
     membership: MembershipKeeper
     stages: Stages
     jobs: Jobs
-    survey: Callable[[Survey], Facts]
-    count_work: Callable[[CountWork], Facts]
-    room: Callable[[AwaitRoom, Callable[[], bool]], Facts | None]
+    survey: Callable[[effects.Survey], Facts]
+    count_work: Callable[[effects.CountWork], Facts]
+    room: Callable[[effects.AwaitRoom, Callable[[], bool]], Facts | None]
     masters: MastersMover
     leaving: LeavingTasks
 
 
+@dataclass(eq=False)
 class LiveWorld:
     """Holds the queue of events, the goals, the timers and the regular rounds together.
 
@@ -96,28 +80,20 @@ class LiveWorld:
     answer must not wait for that.
     """
 
-    def __init__(
-        self,
-        mailbox: Mailbox,
-        ground: Ground,
-        clusters: Clusters,
-        *,
-        threads: int,
-        reply: Callable[[Reply], None],
-        ended: Callable[[str], None],
-        refused: Callable[[FawkesError], None],
-        held_up: Callable[[HeldUpError], None] = lambda error: None,
-    ) -> None:
-        self.mailbox = mailbox
-        self.ground = ground
-        self.clusters = clusters
-        self.goals = Reconciler(self._act, threads)
+    mailbox: Mailbox
+    ground: Ground
+    clusters: Clusters
+    threads: int
+    reply: Callable[[effects.Reply], None]
+    ended: Callable[[str], None]
+    refused: Callable[[FawkesError], None]
+    held_up: Callable[[HeldUpError], None] = lambda error: None
+
+    def __post_init__(self) -> None:
+        mailbox = self.mailbox
+        self.goals = Reconciler(self._act, self.threads)
         self.stopping = threading.Event()
         self.waits = Waits(mailbox)
-        self._reply = reply
-        self._ended = ended
-        self._refused = refused
-        self._held_up = held_up
         self._timers = Timers(mailbox.clock, lambda: mailbox.tell(lambda at: Woke(at_us=at)), mailbox.look)
         self._hands: Hands | None = None
 
@@ -155,7 +131,7 @@ class LiveWorld:
             hint = f"Nothing was done. {error.way_out}, then repeat the command; the controller needs no restart"
             self.mailbox.hold(RefusedError(f"the ledger cannot be written: {error.what}", where=error.where, hint=hint))
             _log.error("%s. Nothing is decided until then; MR-clusters and jobs keep running", error)
-            self._held_up(error)
+            self.held_up(error)
         return self.mailbox.wait(limits.ROOM_EVERY_S)
 
     def ledger_row(self) -> dict[str, Plain]:
@@ -168,16 +144,16 @@ class LiveWorld:
         trouble = "" if refusal is None else f"{refusal.where}: {refusal.what}"
         return {"trouble": trouble, "event": event, "event_s": event_s}
 
-    def start(self, effects: Iterable[Effect]) -> None:
+    def start(self, goals: Iterable[Effect]) -> None:
         """Take these goals over; returns at once."""
-        for effect in effects:
+        for effect in goals:
             match effect:
-                case WakeAt():
+                case effects.WakeAt():
                     self._timers.wake_at(effect.at_us)
-                case Reply():
-                    self._reply(effect)
-                case EndControl():
-                    self._ended(effect.by)
+                case effects.Reply():
+                    self.reply(effect)
+                case effects.EndControl():
+                    self.ended(effect.by)
                 case _:
                     self.goals.want(effect)
 
@@ -197,7 +173,7 @@ class LiveWorld:
         try:
             self._reach(self._hands, effect)
         except ElsewhereError as error:
-            self._refused(error)
+            self.refused(error)
             self._not_reached(effect, error)
         except FawkesError as error:
             self._not_reached(effect, error)
@@ -208,65 +184,65 @@ class LiveWorld:
             self.waits.over(effect.key)
 
     def _reach(self, hands: Hands, effect: Effect) -> None:
+        wanted = partial(self._wanted, effect)
         match effect:
-            case Host():
-                reached = hands.hosts.reach(effect, lambda: self._wanted(effect))
+            case effects.Host():
+                reached = hands.hosts.reach(effect, wanted)
                 if reached is not None:
                     self._observed(effect, reached.condition, reached.facts)
-            case StartJob():
+            case effects.StartJob():
                 hands.jobs.start(effect)
-            case CancelJob():
+            case effects.CancelJob():
                 hands.jobs.cancel(effect)
-            case ClearSaved() | EndAttempts() | SteerStream():
-                self._done(effect, effect.version, hands.jobs.reach(effect))
-            case CountWork():
-                self._done(effect, effect.attempt, hands.count_work(effect))
-            case LookAtTasks() | ClaimTasks() | PreemptTasks():
-                facts = hands.leaving.reach(effect, lambda: self._wanted(effect))
-                self._done(effect, effect.version, facts)
-            case AwaitRoom():
-                self._done(effect, effect.version, hands.room(effect, lambda: self._wanted(effect)))
+            case effects.CountWork():
+                self._done(effect, hands.count_work(effect))
+            case effects.AwaitRoom():
+                self._done(effect, hands.room(effect, wanted))
+            case _ if isinstance(effect, OfJobs):
+                self._done(effect, hands.jobs.reach(effect))
+            case _ if isinstance(effect, OfTasks):
+                self._done(effect, hands.leaving.reach(effect, wanted))
             case _ if isinstance(effect, OfCluster):
-                self._done(effect, effect.version, self._work(hands, effect))
+                self._done(effect, self._work(hands, effect, wanted))
 
     def _wanted(self, effect: Effect) -> bool:
         return self.goals.is_current(effect) and not self.stopping.is_set()
 
-    def _work(self, hands: Hands, effect: OfCluster) -> Facts | None:
+    def _work(self, hands: Hands, effect: OfCluster, wanted: Callable[[], bool]) -> Facts | None:
         """Reach a goal of an MR-cluster; None when it was overtaken by a newer one."""
         match effect:
-            case Deploy():
-                return hands.deployer.deploy(effect, lambda: self._wanted(effect))
-            case Load():
-                loaded = hands.stages.load(effect, lambda: self._wanted(effect))
+            case effects.Deploy():
+                return hands.deployer.deploy(effect, wanted)
+            case effects.Load():
+                loaded = hands.stages.load(effect, wanted)
                 if loaded is not None:
                     hands.membership.keep(effect.cluster)
                 return loaded
-            case Save():
-                return hands.stages.save(effect, lambda: self._wanted(effect))
-            case Survey():
+            case effects.Save():
+                return hands.stages.save(effect, wanted)
+            case effects.Survey():
                 return hands.survey(effect)
-            case LookAtMasters() | MoveMasters() | ArmStandby():
-                return hands.masters.reach(effect, lambda: self._wanted(effect))
-            case Retire():
+            case effects.LookAtMasters() | effects.MoveMasters() | effects.ArmStandby():
+                return hands.masters.reach(effect, wanted)
+            case effects.Retire():
                 # Not before the stage that it ends has let go: that would make the MR-cluster known again.
                 self.clusters.remove(effect.cluster)
                 return {}
-            case Membership():
+            case effects.Membership():
                 if self.clusters.get(effect.cluster) is None:
                     raise FawkesError("it is no longer running", where=effect.cluster)
                 return hands.membership.apply(effect)
 
-    def _done(self, effect: Effect, version: int, facts: Facts | None) -> None:
+    def _done(self, effect: Answered, facts: Facts | None) -> None:
         """``facts`` None: the goal was overtaken by a newer one.
 
         What was reached when nobody wanted it any more is not told: an MR-cluster of the same name, whose versions
         begin anew, may be under way by then.
         """
         if facts is not None and self.goals.is_current(effect):
-            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=version, facts=facts))
+            self.mailbox.tell(lambda at: Done(at_us=at, effect=effect.key, version=_version(effect), facts=facts))
 
-    def _observed(self, effect: Host, condition: Condition, facts: Facts, error: str = "") -> None:
+    def _observed(self, effect: effects.Host, condition: Condition, facts: Facts, error: str = "") -> None:
         node, generation = effect.node, effect.generation
         self.mailbox.tell(
             lambda at: NodeObserved(
@@ -279,28 +255,23 @@ class LiveWorld:
         if self._hands is None or not self.goals.is_current(effect):
             return
         match effect:
-            case Host():
+            case effects.Host():
                 condition = Condition.HELD if isinstance(error, NotProvenError) else Condition.FAILED
                 self._observed(effect, condition, _facts_of_host(error), str(error))
-            case CountWork() | ClearSaved():
-                self._failed(effect, effect.attempt, error)
-            case _ if isinstance(effect, OfCluster | OfTasks | EndAttempts | AwaitRoom | SteerStream):
-                self._failed(effect, effect.version, error)
-            case StartJob() | CancelJob():
+            case effects.StartJob() | effects.CancelJob():
                 self._hands.jobs.refused(effect, error)
-
-    def _failed(self, effect: Effect, version: int, error: FawkesError) -> None:
-        self.mailbox.tell(
-            lambda at: Failed(
-                at_us=at,
-                effect=effect.key,
-                version=version,
-                error=str(error),
+            case _ if isinstance(effect, Answered):
+                version, facts = _version(effect), _facts(error)
                 # Trying again is useless where what the user wrote must change first.
-                final=isinstance(error, UserError),
-                facts=_facts(error),
-            )
-        )
+                final, why = isinstance(error, UserError), str(error)
+                self.mailbox.tell(
+                    lambda at: Failed(at_us=at, effect=effect.key, version=version, error=why, final=final, facts=facts)
+                )
+
+
+def _version(effect: Answered) -> int:
+    """The version of the answer to a goal; work is counted for an attempt."""
+    return effect.attempt if isinstance(effect, effects.CountWork) else effect.version
 
 
 def _facts_of_host(error: FawkesError) -> Facts:

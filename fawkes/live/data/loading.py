@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import sleep
 
 from fawkes.base.errors import FawkesError, UserError
@@ -19,7 +19,7 @@ from fawkes.base.units import SECOND_US, show_bytes
 from fawkes.core.nodes.spread import skew_of, uneven
 from fawkes.core.watching.fit import stored_bytes
 from fawkes.live.base import limits
-from fawkes.live.data.sources import InputSource, SourceFile, fingerprint
+from fawkes.live.data.sources import InputSource, SourceFile, files_below, fingerprint
 from fawkes.live.wire.crc import ChecksumKind, HdfsDigest
 from fawkes.live.wire.masters import MasterAddresses, Volumes, storage, volumes
 from fawkes.live.wire.rest import Deadline
@@ -170,11 +170,7 @@ class LoadRun:
     def look(self) -> LoadedSet:
         """The input set that the MR-cluster copied itself, as it is; UserError when there is no file in it."""
         hdfs = Hdfs.of(self.masters)
-        files = [
-            SourceFile(file.path.removeprefix(f"{self.target}/"), file.size, file.changed_ms)
-            for file in hdfs.below(self.target)
-            if not file.folder
-        ]
+        files = list(files_below(hdfs, self.target))
         if not files:
             raise _empty(self.target)
         hdfs.set_note(self.target, LOADED, fingerprint(files))
@@ -289,15 +285,15 @@ class _Spread:
             return bool(self._given)
 
 
+@dataclass(eq=False)
 class _Copy:
     """Copies files of one input set; each gets its name when it is whole and verified."""
 
-    def __init__(self, load: LoadRun, hdfs: Hdfs, source: InputSource, spread: _Spread) -> None:
-        self.halt = threading.Event()
-        self._load = load
-        self._hdfs = hdfs
-        self._source = source
-        self._spread = spread
+    load: LoadRun
+    hdfs: Hdfs
+    source: InputSource
+    spread: _Spread
+    halt: threading.Event = field(default_factory=threading.Event)
 
     def run(self, file: SourceFile) -> None:
         """Copy one file; a DataNode that does not answer is avoided from then on, as long as there is another one."""
@@ -308,11 +304,11 @@ class _Copy:
             try:
                 return self._once(file, stream)
             except HdfsFailedError as error:
-                if not error.unreachable or not self._spread.avoid(stream.node):
+                if not error.unreachable or not self.spread.avoid(stream.node):
                     raise
 
     def _once(self, file: SourceFile, stream: _Stream) -> None:
-        load, hdfs = self._load, self._hdfs
+        load, hdfs = self.load, self.hdfs
         temporary = f"{load.target}/{_LOADING}/{file.name}"
         hdfs.write(temporary, stream.blocks(), block_bytes=load.block_bytes, replication=load.replication)
         if not stream.ended():
@@ -329,30 +325,17 @@ class _Copy:
     def check(self, size: int) -> None:
         """Work between two pieces: tell of the progress, and stop when somebody asks for it."""
         if self.halt.is_set():
-            raise StoppedError("the load was stopped", where=self._load.target)
-        self._load.check(size)
-
-    def node_for(self, size: int) -> str:
-        """The DataNode for the next block."""
-        return self._spread.take(size)
-
-    def pieces(self, file: SourceFile) -> Iterator[bytes]:
-        """The bytes of a file."""
-        return self._source.read(file)
-
-    @property
-    def block_bytes(self) -> int:
-        """The size of a block."""
-        return self._load.block_bytes
+            raise StoppedError("the load was stopped", where=self.load.target)
+        self.load.check(size)
 
 
 class _Stream:
     """The bytes of one file on their way, cut into blocks; their digest; the DataNode that has the present block."""
 
     def __init__(self, copy: _Copy, file: SourceFile) -> None:
-        self.kind = ChecksumKind(copy.block_bytes)
+        self.kind = ChecksumKind(copy.load.block_bytes)
         self.digest = HdfsDigest(self.kind)
-        self._pieces = copy.pieces(file)
+        self._pieces = copy.source.read(file)
         self._sent = 0
         self.node = ""
         self._copy = copy
@@ -363,8 +346,8 @@ class _Stream:
         """The blocks that the file's size asks for, at least one, each with its DataNode."""
         left = self._file.size
         while True:
-            size = min(left, self._copy.block_bytes)
-            self.node = self._copy.node_for(size)
+            size = min(left, self._copy.load.block_bytes)
+            self.node = self._copy.spread.take(size)
             yield self.node, self._block(size)
             left -= size
             if left <= 0:

@@ -22,7 +22,7 @@ from fawkes.config.clusters.details import Output
 from fawkes.core.values.model import Facts
 from fawkes.live.data.loading import StoppedError
 from fawkes.live.data.safe_folder import SafeFolder
-from fawkes.live.data.sources import SourceFile, fingerprint
+from fawkes.live.data.sources import SourceFile, files_below, fingerprint
 from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of
 from fawkes.live.wire.webhdfs import FolderSummary, Hdfs, HdfsFailedError, HdfsFile
 
@@ -95,28 +95,13 @@ class Digests:
     hdfs: str
 
 
-def verify(hdfs: Hdfs, output: str, target: Path, *, stop: Callable[[], bool] = lambda: False) -> None:
-    """Compare a saved folder with its manifest and with HDFS, byte for byte; nothing happens when all agree.
-
-    RefusedError names the first file that differs, is missing or is too much; UnsavedError those that cannot be
-    compared, because HDFS cannot give their checksums any more.
-    """
-    files = (file for file in hdfs.below(output) if not file.folder)
-    if unsaved := compare(hdfs, output, target, stop, files):
-        raise UnsavedError(unsaved, where=str(target))
-
-
 def compare(
-    hdfs: Hdfs,
-    output: str,
-    target: Path,
-    stop: Callable[[], bool],
-    listed: Iterable[HdfsFile],
-    lacking: list[str] | None = None,
+    hdfs: Hdfs, output: str, target: Path, stop: Callable[[], bool], listed: Iterable[HdfsFile], lacking: list[str]
 ) -> list[Unsaved]:
-    """The files that cannot be compared; RefusedError as for `verify`.
+    """Compare a saved folder with its manifest and with HDFS, byte for byte: the files that cannot be compared.
 
-    ``lacking`` gets the names of files in HDFS that the list of the saved folder lacks; without it they are refused.
+    RefusedError names the first file that differs, is missing or is too much. ``lacking`` gets the names of files in
+    HDFS that the list of the saved folder lacks.
     """
     unsaved = []
     with saved_folder(target) as folder:
@@ -125,11 +110,11 @@ def compare(
         for name in sorted(files.keys() | manifest.keys()):
             if stop():
                 raise StoppedError("the comparison was stopped", where=output)
-            if lacking is not None and name not in manifest:
+            if name not in manifest:
                 lacking.append(name)
                 continue
             try:
-                why = _difference(hdfs, files.get(name), folder, name, manifest.get(name))
+                why = _difference(hdfs, files.get(name), folder, name, manifest[name])
             except HdfsFailedError as error:
                 if error.unreachable:
                     hdfs.status(output)
@@ -168,12 +153,10 @@ def unfinished(hdfs: Hdfs, path: str, is_open: Callable[[str], bool], readers: i
         return [row for row in pool.map(look, files) if row is not None]
 
 
-def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str | None) -> str:
+def _difference(hdfs: Hdfs, file: HdfsFile | None, folder: SafeFolder, name: str, sha256: str) -> str:
     """The reason why a saved file is not the one in HDFS; empty when it is."""
     if file is None:
         return "is not in HDFS"
-    if sha256 is None:
-        return "is in HDFS but was not saved"
     try:
         opened = folder.read(name)
     except (OSError, ValueError):
@@ -222,13 +205,6 @@ def _saved_files(folder: SafeFolder) -> Iterator[SourceFile]:
         if not stat.S_ISDIR(status.st_mode) and name != MANIFEST:
             size = status.st_size if stat.S_ISREG(status.st_mode) else -1
             yield SourceFile(name, size, status.st_mtime_ns // 1_000_000)
-
-
-def files_below(hdfs: Hdfs, path: str) -> Iterator[SourceFile]:
-    """The files below a folder of HDFS, for `sources.fingerprint`."""
-    for file in hdfs.below(path):
-        if not file.folder:
-            yield SourceFile(file.path.removeprefix(f"{path}/"), file.size, file.changed_ms)
 
 
 def digests_of(pieces: Iterator[bytes], kind: ChecksumKind, use: Callable[[bytes], None]) -> Digests:

@@ -39,6 +39,13 @@ def fingerprint(files: Iterable[SourceFile]) -> str:
     return f"{number}:{size}:{total:064x}"
 
 
+def files_below(hdfs: Hdfs, path: str) -> Iterator[SourceFile]:
+    """The files below a folder of HDFS, for `fingerprint`."""
+    for file in hdfs.below(path):
+        if not file.folder:
+            yield SourceFile(file.path.removeprefix(f"{path}/"), file.size, file.changed_ms)
+
+
 class InputSource(Protocol):
     """The place where an input set comes from."""
 
@@ -104,14 +111,7 @@ class WebHdfsFolder:
 
     def files(self) -> list[SourceFile]:
         """All files below it, by name."""
-        return sorted(
-            (
-                SourceFile(file.path.removeprefix(f"{self._folder}/"), file.size, file.changed_ms)
-                for file in self._hdfs.below(self._folder)
-                if not file.folder
-            ),
-            key=lambda file: file.name,
-        )
+        return sorted(files_below(self._hdfs, self._folder), key=lambda file: file.name)
 
     def read(self, file: SourceFile) -> Iterator[bytes]:
         """The bytes of one of its files, in pieces."""

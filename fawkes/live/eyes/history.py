@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from fawkes.core.values.model import Plain
 from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError, get_json, listed
 
-
-@dataclass(frozen=True, slots=True)
-class HistoryLimits:
-    """``tasks`` of an application are told: all those of a large one would be hundreds of megabytes.
-
-    Of the first ``attempts`` of these the attempt is asked for, each by itself: it has the node and the end of the
-    shuffle.
-    """
-
-    tasks: int = 20_000
-    attempts: int = 2_000
-
-
-LIMITS = HistoryLimits()
+#: so many tasks of an application are told: all those of a large one would be hundreds of megabytes. Of the first of
+#: these the attempt is asked for, each by itself: it has the node and the end of the shuffle
+_TASKS, _ATTEMPTS = 20_000, 2_000
 _NOT_FOUND = 404
 _OF_APPLICATION = ("id", "name", "kind", "state", "final_status", "started_us", "finished_us")
 _OF_TASK = ("id", "type", "state", "startTime", "finishTime", "successfulAttempt")
@@ -31,10 +20,7 @@ _OF_ATTEMPT = ("id", "state", "startTime", "finishTime", "shuffleFinishTime", "m
 
 
 def histories(
-    masters: MasterAddresses,
-    applications: Iterable[YarnApplication],
-    deadline: Deadline,
-    limits: HistoryLimits = LIMITS,
+    masters: MasterAddresses, applications: Iterable[YarnApplication], deadline: Deadline
 ) -> Iterator[dict[str, Plain]]:
     """A document for each application: ``application`` as the ResourceManager has it, ``job``, ``counters``, ``tasks``.
 
@@ -43,7 +29,7 @@ def histories(
     for application in applications:
         known = {name: value for name, value in asdict(application).items() if name in _OF_APPLICATION}
         try:
-            yield {"application": known, "why": "", **_job(masters, application.id, deadline, limits)}
+            yield {"application": known, "why": "", **_job(masters, application.id, deadline)}
         except UnreadableError as error:
             yield {"application": known, "job": None, "why": str(error), "counters": [], "tasks": []}
 
@@ -63,13 +49,13 @@ def job_of(
     return url, job, listed(counters, "jobCounters", "counterGroup", f"{url}/counters")
 
 
-def _job(masters: MasterAddresses, application: str, deadline: Deadline, limits: HistoryLimits) -> dict[str, Plain]:
+def _job(masters: MasterAddresses, application: str, deadline: Deadline) -> dict[str, Plain]:
     url, job, groups = job_of(masters, application, deadline)
     rows = listed(get_json(f"{url}/tasks", deadline, key=masters.key), "tasks", "task", f"{url}/tasks")
-    tasks = [_picked(row, _OF_TASK) for row in rows[: limits.tasks]]
+    tasks = [_picked(row, _OF_TASK) for row in rows[:_TASKS]]
     for number, task in enumerate(tasks):
         of, attempt = str(task.get("id") or ""), str(task.get("successfulAttempt") or "")
-        if number >= limits.attempts or deadline.left() <= 0 or not of or not attempt:
+        if number >= _ATTEMPTS or deadline.left() <= 0 or not of or not attempt:
             continue
         document = _attempt(f"{url}/tasks/{of}/attempts/{attempt}", masters, deadline)
         if document is not None:

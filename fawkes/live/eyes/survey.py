@@ -21,8 +21,8 @@ from fawkes.config.jobs.spark import EVENTS, KIND
 from fawkes.core.values.model import Plain
 from fawkes.live.base import limits
 from fawkes.live.data.loading import LOADED, UNFINISHED
-from fawkes.live.data.saved import at_stake, files_below
-from fawkes.live.data.sources import fingerprint
+from fawkes.live.data.saved import at_stake
+from fawkes.live.data.sources import files_below, fingerprint
 from fawkes.live.eyes.measure import is_ours
 from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import LiveCluster
@@ -41,20 +41,10 @@ _HOMES = "/user"
 _PROBE = "*.permission_check"
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyBounds:
-    """The bounds of what is read and told, whatever lies in HDFS.
-
-    ``rows``: folders beyond are added up in the row of the folder that they are in; ``names`` are looked at for the
-    newest files of a row, ``all_names`` for those of all rows.
-    """
-
-    rows: int = 100
-    names: int = 2_000
-    all_names: int = 50_000
-
-
-_BOUNDS = SurveyBounds()
+#: folders beyond so many rows are added up in the row of the folder that they are in
+_ROWS = 100
+#: so many names are looked at for the newest files of a row, and of all rows
+_NAMES, _ALL_NAMES = 2_000, 50_000
 #: how many files a row names
 _NEWEST = 3
 
@@ -87,9 +77,7 @@ class _Row:
         }
 
 
-def survey(
-    cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS, *, deadline: Deadline = _NEVER
-) -> dict[str, Plain]:
+def survey(cluster: LiveCluster, setup: Setup, *, deadline: Deadline = _NEVER) -> dict[str, Plain]:
     """Everything in an MR-cluster that a release would end. What HDFS has not answered by the ``deadline`` is not
     known.
 
@@ -102,7 +90,7 @@ def survey(
     masters = setup.masters(cluster)
     hdfs = Hdfs.of(masters, patience_s=limits.HDFS_S, deadline=deadline)
     facts: dict[str, Plain] = {
-        "undeclared": _known(lambda: undeclared(hdfs, cluster, setup, bounds)),
+        "undeclared": _known(lambda: undeclared(hdfs, cluster, setup)),
         "unsaved_bytes": _known(
             lambda: sum(stake.size for stake in at_stake(hdfs, cluster.details.outputs) if not stake.saved)
         ),
@@ -140,16 +128,14 @@ def _application(app: YarnApplication) -> dict[str, Plain]:
     return {"id": app.id, "name": app.name, "user": app.user, **tags}
 
 
-def undeclared(
-    hdfs: Hdfs, cluster: LiveCluster, setup: Setup, bounds: SurveyBounds = _BOUNDS
-) -> list[dict[str, Plain]]:
+def undeclared(hdfs: Hdfs, cluster: LiveCluster, setup: Setup) -> list[dict[str, Plain]]:
     """The rows of `survey`; FawkesError when the NameNode does not answer."""
     details = cluster.details
     declared = [*(row.path for row in details.outputs), *(row.to for row in details.data), *details.scratch]
     skipped = [*(_parts(escape(path)) for path in declared), *bookkeeping(setup.settings(cluster))]
     if KIND in details.software:
         skipped += [_parts(EVENTS), ("staging", "*", ".sparkStaging")]
-    left = _Left(bounds, bounds.all_names)
+    left = _Left(_ALL_NAMES)
     rows = [_row(hdfs, data_set, left) for data_set in cluster.details.data if _changed(hdfs, data_set)]
     rows += _other(hdfs, [parts for parts in skipped if parts], left)
     largest = sorted((row for row in rows if row.files), key=lambda row: (-row.size, row.path))
@@ -217,7 +203,7 @@ def _other(hdfs: Hdfs, skipped: Sequence[Parts], left: _Left) -> list[_Row]:
     """A row for each folder at the top, and for each one of a user, with what of it is not skipped."""
     rows: dict[str, _Row] = {}
     for entry, container in _tops(hdfs):
-        known = entry.folder and (entry.path in rows or len(rows) < left.bounds.rows)
+        known = entry.folder and (entry.path in rows or len(rows) < _ROWS)
         path = entry.path if known else container.path
         row = rows.setdefault(path, _Row(path, entry.owner if known else container.owner))
         for unit in _units(hdfs, entry, skipped):
@@ -271,12 +257,11 @@ def _add(hdfs: Hdfs, entry: HdfsFile, row: _Row, left: _Left) -> None:
 class _Left:
     """The number of names that may still be looked at for the newest files."""
 
-    bounds: SurveyBounds
     names: int
 
     def look(self, hdfs: Hdfs, folder: HdfsFile, row: _Row) -> None:
         """Look at the files below a folder, those of the folders that changed last first."""
-        mine = min(self.bounds.names, self.names)
+        mine = min(_NAMES, self.names)
         waiting = [(-folder.changed_ms, folder.path)]
         while waiting:
             for entry in hdfs.children_left(heapq.heappop(waiting)[1]):

@@ -43,7 +43,7 @@ class Tickets:
     def proof(self, server: Principal) -> str:
         """A new SPNEGO token for a web server, in base64, for one request; TicketError."""
         context = self._context(server, gssapi.OID.from_int_seq("1.3.6.1.5.5.2"))
-        return base64.b64encode(self._step(context, None) or b"").decode()
+        return base64.b64encode(_step(context, None, self._keytab) or b"").decode()
 
     def session(self, server: Principal) -> GssapiSession:
         """The beginning of a private conversation over RPC; TicketError."""
@@ -52,9 +52,6 @@ class Tickets:
     def _context(self, server: Principal, mechanism: gssapi.OID) -> gssapi.SecurityContext:
         name = gssapi.Name(str(server), gssapi.NameType.kerberos_principal)
         return gssapi.SecurityContext(name=name, creds=self._credentials(), usage="initiate", mech=mechanism)
-
-    def _step(self, context: gssapi.SecurityContext, token: bytes | None) -> bytes | None:
-        return _step(context, token, self._keytab)
 
     def _credentials(self) -> gssapi.Credentials:
         with self._lock:
@@ -105,7 +102,7 @@ class GssapiSession:
 
     def _choose(self, token: bytes) -> bytes:
         """The server offers its levels of protection; the strongest is taken."""
-        offer = self._unwrap(token)
+        offer = self.unwrap(token)
         if len(offer) != _OFFER_BYTES:
             raise TicketError("the offer of the server is not one of SASL")
         level = max((bit for bit in _LEVELS if offer[0] & bit), default=0)
@@ -126,9 +123,6 @@ class GssapiSession:
 
     def unwrap(self, data: bytes) -> bytes:
         """The received data; TicketError when they were changed on their way."""
-        return self._unwrap(data)
-
-    def _unwrap(self, data: bytes) -> bytes:
         try:
             return bytes(self._context.unwrap(data).message)
         except GSSError as error:

@@ -267,10 +267,6 @@ class Fleet:
         """
         return self._host(node).connections.port(address, port, time.monotonic() + limit_s)
 
-    def shell(self) -> FleetShell:
-        """The same for code that has scripts as plain text (fawkes.playbook.dist)."""
-        return FleetShell(self)
-
     def shown_key(self, node: str) -> paramiko.PKey:
         """The host key that a node or jump host shows now, without logging in; its ``fingerprint`` is for people."""
         address = self.address(node)
@@ -331,24 +327,6 @@ class Fleet:
         """The address of a node, or of a jump host whose key is not known; UserError for another name."""
         jumps = {jump.node: jump for jump in self._jumps.unknown()}
         return jumps[node] if node in jumps and node not in self._hosts else self._host(node).address
-
-
-class FleetShell:
-    """Scripts as plain text on the hosts of a fleet: what `fawkes.playbook.dist.remote.RemoteShell` asks for."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
-
-    def run(
-        self,
-        host: str,
-        script: str,
-        *,
-        input: BinaryIO | None = None,  # noqa: A002
-        deadline_s: float,
-    ) -> Result:
-        """Runs as `Fleet.run` does."""
-        return self._fleet.run(host, Script(script), deadline_s, stdin=input)
 
 
 # The size tells a stream that ended from one that broke.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -18,8 +18,6 @@ from fawkes.live.nodes.known_lines import KnownHostsLine, Marker, read_lines
 
 _log = logging.getLogger(__name__)
 _MOST_LOGGED = 10
-
-Change = Callable[[list[str]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -157,18 +155,12 @@ def remember(path: Path, address: str, port: int, key: paramiko.PKey) -> None:
     Whole or not at all, and one writer at a time. What the file says about the host otherwise stays.
     """
     line = f"{host_name(address, port)} {key.get_name()} {key.get_base64()}"
-    _rewrite(path, lambda lines: lines if line in lines else [*lines, line])
-
-
-def _rewrite(path: Path, change: Change) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_name(f".{path.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # Lines that are no text stay as they are; only a line feed ends one.
         text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
-        before = text.removesuffix("\n").split("\n") if text else []
-        after = change(before)
-        if after == before:
-            return
-        with whole(path) as file:
-            file.write("".join(f"{line}\n" for line in after).encode(errors="surrogateescape"))
+        lines = text.removesuffix("\n").split("\n") if text else []
+        if line not in lines:
+            with whole(path) as file:
+                file.write("".join(f"{each}\n" for each in (*lines, line)).encode(errors="surrogateescape"))

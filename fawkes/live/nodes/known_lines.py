@@ -9,6 +9,7 @@ import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 import paramiko
 from paramiko.pkey import UnknownKeyType
@@ -83,25 +84,7 @@ def read_lines(data: bytes) -> Iterable[KnownHostsLine]:
 
 def matches(pattern: str, name: str) -> bool:
     """True if a pattern with * and ? fits the whole name; brackets are letters like others."""
-    if "*" not in pattern and "?" not in pattern:
-        return pattern == name
-    if len(pattern) - pattern.count("*") > len(name):
-        return False
-    at = in_name = 0
-    star, resume = -1, 0
-    while in_name < len(name):
-        if at < len(pattern) and pattern[at] == "*":
-            star, resume = at, in_name
-            at += 1
-        elif at < len(pattern) and pattern[at] in ("?", name[in_name]):
-            at, in_name = at + 1, in_name + 1
-        elif star >= 0:
-            # The last star takes one letter more; earlier ones need not be tried again.
-            resume += 1
-            at, in_name = star + 1, resume
-        else:
-            return False
-    return not pattern[at:].strip("*")
+    return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def _read(number: int, text: str) -> KnownHostsLine:

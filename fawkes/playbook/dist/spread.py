@@ -23,7 +23,7 @@ from typing import BinaryIO, Protocol
 from fawkes.base.errors import FawkesError, HostError, PartialError
 from fawkes.playbook import Script
 from fawkes.playbook.dist import manifest
-from fawkes.playbook.dist.remote import RemoteShell, ask
+from fawkes.playbook.dist.remote import RemoteShell
 
 Say = Callable[[str], None]
 
@@ -135,13 +135,9 @@ def _serve(this: _Round, places: Mapping[str, str], host: str) -> _Outcome:
 
 
 def _look(this: _Round, host: str, place: str) -> tuple[str, str, tuple[str, ...]]:
-    facts = ask(
-        this.shell,
-        host,
-        Script.join((_known(this, place, verify=this.verify), Script(_LOOK))),
-        doing=f"looking for {this.parcel.name} in {place}",
-        deadline_s=_VERIFY_S if this.verify else _LOOK_S,
-    )
+    script = Script.join((_known(this, place, verify=this.verify), Script(_LOOK)))
+    ran = this.shell.run(host, script, _VERIFY_S if this.verify else _LOOK_S)
+    facts = ran.check(f"looking for {this.parcel.name} in {place}")
     if "damaged" in facts:
         this.say(f"{host}: the copy in {facts['damaged']} is damaged and will be replaced")
     return facts["state"], facts["root"], facts.all("wrong")
@@ -150,14 +146,7 @@ def _look(this: _Round, host: str, place: str) -> tuple[str, str, tuple[str, ...
 def _copy(this: _Round, host: str, place: str, root: str) -> str:
     take = Script.join((_known(this, place, verify=True), Script.of("target={target}", target=root), Script(_TAKE)))
     with this.parcel.stream() as stream:
-        ask(
-            this.shell,
-            host,
-            take,
-            doing=f"copying {this.parcel.name} to {root}",
-            input=stream,
-            deadline_s=_COPY_S,
-        )
+        this.shell.run(host, take, _COPY_S, stream).check(f"copying {this.parcel.name} to {root}")
     return root
 
 

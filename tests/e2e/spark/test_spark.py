@@ -65,7 +65,7 @@ def in_shell(site: RealSite, command: str) -> str:
 
 def jar_of(source: Path, jar: Path) -> None:
     """Compile a Spark program in Java."""
-    code = JavaCode(source.parent, source.name, "", "")
+    code = JavaCode("", source.name, source.parent, "")
     _compile(code, compiler(print), Path(cached_spark(SPARK).root) / "jars", jar.parent / "classes")
     _pack(jar.parent / "classes", jar)
 

@@ -211,7 +211,7 @@ def test_a_program_that_locks_the_ledger_is_waited_for_and_each_step_is_stored_o
             refusals.append(world.mailbox.refusal)  # type: ignore[arg-type]
             shell.execute("ROLLBACK")
 
-        world._held_up = close_it
+        world.held_up = close_it
         assert engine.offer(started(4))
         assert not ledger.note(CLOCK)
         assert engine.offer(Woke(at_us=engine.view.now_us))

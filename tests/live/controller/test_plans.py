@@ -14,10 +14,10 @@ from fawkes.cli.main import cli
 from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.site.site import Site
 from fawkes.core.values.decision import PutNode
-from fawkes.core.values.events import Event
+from fawkes.core.values.events import Event, Reloaded
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.live.controller.control import ControlServer
-from fawkes.live.controller.plans import ControllerPlan, News, first_event, known_nodes, plan, reread_plan
+from fawkes.live.controller.plans import ControllerPlan, first_event, known_nodes, plan, reread_plan
 from fawkes.live.nodes.ground import ControllerIdentity
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
@@ -56,7 +56,7 @@ def test_what_has_changed_is_told_and_a_second_look_tells_nothing(site: Site) ->
     news = reread_plan(begun, desk.engine)
     assert news.changed == ("policy: TD -> JD", "confirmations: 2 -> 5", "inventory.toml: node06 is in the pool")
     assert news.restart == ("ssh",)
-    desk.tell(news.event(desk.now_us, "ann", ""))
+    desk.tell(replace(news, at_us=desk.now_us, by="ann"))
     assert desk.state.nodes[NodeId("node06")].life is NodeLife.FREE
     assert reread_plan(begun, desk.engine).changed == ()
 
@@ -129,7 +129,7 @@ def test_the_command_tells_the_news_and_a_dry_run_changes_nothing(site: Site, ru
     desk = working(begun)
     events: list[Event] = []
 
-    def reread() -> News:
+    def reread() -> Reloaded:
         return reread_plan(begun, desk.engine)
 
     server = ControlServer(site.state_dir, events.append, {}, lambda: desk.now_us, stop=lambda by: None, reread=reread)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fawkes.core.values.model import NodeId
-from fawkes.live.eyes.history import LIMITS, HistoryLimits, configured, histories, succeeded
+from fawkes.live.eyes import history
+from fawkes.live.eyes.history import configured, histories, succeeded
 from fawkes.live.wire.masters import MasterAddresses, YarnApplication
 from fawkes.live.wire.rest import Deadline, UnreadableError
 from tests.support.stub import Stub, stub_master
@@ -53,8 +54,8 @@ def masters_at(stub: Stub) -> MasterAddresses:
     )
 
 
-def asked(stub: Stub, limits: HistoryLimits = LIMITS) -> dict[str, Any]:
-    documents = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10), limits))
+def asked(stub: Stub) -> dict[str, Any]:
+    documents = list(histories(masters_at(stub), [APPLICATION], Deadline.after(10)))
     assert len(documents) == 1
     return dict(documents[0])
 
@@ -100,8 +101,10 @@ def test_without_a_server_there_is_a_reason() -> None:
     assert "no JobHistory server" in str(documents[0]["why"])
 
 
-def test_tasks_beyond_the_limit_are_counted(server: Stub) -> None:
-    document = asked(server, limits=HistoryLimits(tasks=2, attempts=1))
+def test_tasks_beyond_the_limit_are_counted(server: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "_TASKS", 2)
+    monkeypatch.setattr(history, "_ATTEMPTS", 1)
+    document = asked(server)
     assert document["tasks_left_out"] == 1
     assert ["attempt" in task for task in document["tasks"]] == [True, False]
 

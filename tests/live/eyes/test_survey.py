@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
 from fawkes.core.values.model import NodeId
 from fawkes.live.data.loading import LOADED, LoadRun
-from fawkes.live.data.saved import files_below
-from fawkes.live.data.sources import fingerprint
-from fawkes.live.eyes.survey import SurveyBounds, bookkeeping, survey
+from fawkes.live.data.sources import files_below, fingerprint
+from fawkes.live.eyes import survey as surveying
+from fawkes.live.eyes.survey import bookkeeping, survey
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from fawkes.live.wire.rest import Deadline, close_session
@@ -43,7 +43,6 @@ class Site(PlayedSetup):
     def __init__(self, server: FakeHdfs, yarn: Stub) -> None:
         self.server, self.yarn = server, yarn
         self.conf: Any = SETTINGS
-        self.bounds = SurveyBounds()
         self.details = ClusterDetails(
             outputs=(Output(path="/out/a", save_to="/nowhere/a"),), data=(DataSet(source="/src", to="/in/set"),)
         )
@@ -60,7 +59,7 @@ class Site(PlayedSetup):
         hdfs.set_note("/in/set", LOADED, fingerprint(files_below(hdfs, "/in/set")))
 
     def survey(self) -> Any:
-        return survey(self.cluster(), self, self.bounds)
+        return survey(self.cluster(), self)
 
     def cluster(self) -> LiveCluster:
         return live_cluster("c", NodeId("node01"), {}, self.details)
@@ -274,9 +273,9 @@ def test_a_listing_that_lies_is_not_known(site: Site) -> None:
     assert site.survey()["undeclared"] is None
 
 
-def test_very_many_names_are_not_looked_at(site: Site) -> None:
+def test_very_many_names_are_not_looked_at(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes come from the NameNode's own sums, the newest files from a bounded look."""
-    site.bounds = SurveyBounds(names=40)
+    monkeypatch.setattr(surveying, "_NAMES", 40)
     site.server.page = 10
     for n in range(300):
         site.server.put(f"/user/alice/many/{n:03}", b"1")
@@ -285,8 +284,8 @@ def test_very_many_names_are_not_looked_at(site: Site) -> None:
     assert len(listed) == 4
 
 
-def test_very_many_folders_are_added_up(site: Site) -> None:
-    site.bounds = SurveyBounds(rows=3)
+def test_very_many_folders_are_added_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surveying, "_ROWS", 3)
     for n in range(5):
         site.server.put(f"/user/u{n}/x", b"1")
         site.server.put(f"/top{n}/x", b"1")

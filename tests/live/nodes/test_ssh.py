@@ -533,13 +533,6 @@ def test_secrets_do_not_reach_the_log(fleet: Fleet, caplog: pytest.LogCaptureFix
     assert "s3cret-value" not in caplog.text
 
 
-def test_plain_text_scripts_for_the_distribution(fleet: Fleet) -> None:
-    shell = fleet.shell()
-    ran = shell.run("node01", 'read -r line; echo "got $line"', input=io.BytesIO(b"data\n"), deadline_s=AMPLE)
-    assert (ran.exit, ran.stdout) == (0, "got data\n")
-    assert shell.run("node01", "exit 4", deadline_s=AMPLE).exit == 4
-
-
 class _Gone(paramiko.Channel):
     """A channel whose connection has broken: whatever is sent fails, the word that it is closed as well."""
 

@@ -24,7 +24,7 @@ from fawkes.core.values.sight import Sight, Stored
 from fawkes.live.clusters.former import FormerNodes
 from fawkes.live.data.left_open import LeftOpen
 from fawkes.live.data.loading import LOADED, LoadRun, lay_out, mark_active
-from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake, verify
+from fawkes.live.data.saved import MANIFEST, UnsavedError, at_stake
 from fawkes.live.data.saving import SaveOrder
 from fawkes.live.data.sources import LocalFolder, source_of
 from fawkes.live.eyes.blocks import blocks_below, sound
@@ -56,7 +56,7 @@ from fawkes.live.wire.masters import (
 from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.rest import Deadline, close_session, get_json
 from fawkes.live.wire.webhdfs import Hdfs, HdfsFailedError
-from tests.live.saves import contents, made_set
+from tests.live.saves import contents, made_set, verify
 from tests.live.tiny_hadoop import BLOCK, TinyHadoop, tiny_hadoop
 from tests.support.desk import Desk
 from tests.support.pools import settings

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fawkes.base.errors import HostError
+from fawkes.live.nodes.ssh import Result
+from fawkes.playbook import Script
 from fawkes.playbook.dist.maven import Say
 
 
@@ -31,13 +33,6 @@ def give(pom: str, into: Path, say: Say) -> None:
         (into.parent / path).write_bytes(content)
 
 
-@dataclass(frozen=True)
-class Ended:
-    exit: int
-    stdout: str
-    stderr: str
-
-
 @dataclass
 class LocalShell:
     """Scripts run on this machine in the place of each host; ``env`` and ``before`` are what a node is like."""
@@ -46,21 +41,21 @@ class LocalShell:
     before: Mapping[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
 
-    def run(self, host: str, script: str, *, input: BinaryIO | None = None, deadline_s: float) -> Ended:  # noqa: A002
-        script = self.before.get(host, "") + "\n" + script
-        argv = ["/bin/sh", "-s"] if input is None else ["/bin/sh", "-c", script]
+    def run(self, node: str, script: Script, deadline_s: float, stdin: BinaryIO | None = None) -> Result:
+        text = self.before.get(node, "") + "\n" + script.text
+        argv = ["/bin/sh", "-s"] if stdin is None else ["/bin/sh", "-c", text]
         with subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(self.env)
         ) as shell:
             assert shell.stdin is not None
-            if input is None:
-                out, err = shell.communicate(script.encode(), timeout=deadline_s)
+            if stdin is None:
+                out, err = shell.communicate(text.encode(), timeout=deadline_s)
             else:
-                self.copies.append(host)
+                self.copies.append(node)
                 with contextlib.suppress(BrokenPipeError):
-                    shutil.copyfileobj(input, shell.stdin)
+                    shutil.copyfileobj(stdin, shell.stdin)
                 out, err = shell.communicate(timeout=deadline_s)
-        return Ended(shell.returncode, out.decode(), err.decode())
+        return Result(node, shell.returncode, out.decode(), err.decode())
 
 
 @dataclass
@@ -70,9 +65,9 @@ class FaultyShell(LocalShell):
     faults: Mapping[str, Callable[[bytes], bytes]] = field(default_factory=dict)
     cut_off: frozenset[str] = frozenset()
 
-    def run(self, host: str, script: str, *, input: BinaryIO | None = None, deadline_s: float) -> Ended:  # noqa: A002
-        if input is not None and host in self.cut_off:
-            raise HostError("the connection was lost", host=host)
-        if input is not None and host in self.faults:
-            input = io.BytesIO(self.faults[host](input.read()))  # noqa: A001
-        return super().run(host, script, input=input, deadline_s=deadline_s)
+    def run(self, node: str, script: Script, deadline_s: float, stdin: BinaryIO | None = None) -> Result:
+        if stdin is not None and node in self.cut_off:
+            raise HostError("the connection was lost", host=node)
+        if stdin is not None and node in self.faults:
+            stdin = io.BytesIO(self.faults[node](stdin.read()))
+        return super().run(node, script, deadline_s, stdin)

@@ -29,15 +29,15 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class JavaCode:
-    """Java of ours: the folder of its sources, what people call it, and its name in the cache.
+    """Java of ours: its name for `fawkes dist get`, what people call it, and the folder of its sources.
 
-    ``argument`` is its name for `fawkes dist get`; ``flags`` are further flags of the compiler. It is compiled against
-    the software ``against`` of the cache, or else against Hadoop.
+    ``name`` is its name in the cache; ``flags`` are further flags of the compiler. It is compiled against the software
+    ``against`` of the cache, or else against Hadoop.
     """
 
-    sources: Path
-    title: str
     argument: str
+    title: str
+    sources: Path
     name: str
     flags: Sequence[str] = ()
     against: str = ""
@@ -48,55 +48,28 @@ class JavaCode:
         return f"fawkes-{self.name}.jar"
 
 
-DOORS = JavaCode(
-    sources=Path(__file__).parent / "java",
-    title="the door keepers of the daemons",
-    argument="doors",
-    name="doors",
-    # A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
-    flags=("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED"),
-)
+_HERE = Path(__file__).parent
+# A guarded socket stands beside Java's own sockets, in a package that Java does not show to everybody.
+_DOOR_FLAGS = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")
+
+DOORS = JavaCode("doors", "the door keepers of the daemons", _HERE / "java", "doors", _DOOR_FLAGS)
 """What decides in each daemon who may speak to it (docs/decisions/closed-doors.md)."""
 
-SECURE_IO = JavaCode(
-    sources=Path(__file__).parent / "java-kerberos",
-    title="the additions for MR-clusters with Kerberos",
-    argument="kerberos",
-    name="secure-io",
-)
+SECURE_IO = JavaCode("kerberos", "the additions for MR-clusters with Kerberos", _HERE / "java-kerberos", "secure-io")
 """What lets NodeManagers with Kerberos serve shuffles without native code, and NameNodes and JournalNodes fetch images
 and edits with the keys of their MR-cluster (the decision record on Kerberos says why)."""
 
-LOAD = JavaCode(
-    sources=Path(__file__).parent / "java-load",
-    title="the load jobs",
-    argument="load",
-    name="load",
-)
+LOAD = JavaCode("load", "the load jobs", _HERE / "java-load", "load")
 """The jobs of `fawkes replay` that read, shuffle and write as much as those of a workload."""
 
-TASKS = JavaCode(
-    sources=Path(__file__).parent / "java-tasks",
-    title="the ApplicationMaster for jobs of tasks",
-    argument="tasks",
-    name="tasks",
-)
+TASKS = JavaCode("tasks", "the ApplicationMaster for jobs of tasks", _HERE / "java-tasks", "tasks")
 """The client, the ApplicationMaster and the last step of each task of jobs of kind "tasks"."""
 
-COPIES = JavaCode(
-    sources=Path(__file__).parent / "java-copies",
-    title="the comparison of copies in another HDFS",
-    argument="copies",
-    name="copies",
-)
+COPIES = JavaCode("copies", "the comparison of copies in another HDFS", _HERE / "java-copies", "copies")
 """The program that compares an output with its copy in another HDFS before the MR-cluster gives its nodes back."""
 
 STREAMS = JavaCode(
-    sources=Path(__file__).parent / "java-streams",
-    title="the part of streams that is in Spark's driver",
-    argument="streams",
-    name="streams",
-    against="spark",
+    "streams", "the part of streams that is in Spark's driver", _HERE / "java-streams", "streams", against="spark"
 )
 """The plugin in the driver of a stream: it tells how the stream stands, and requests executors as Fawkes says."""
 

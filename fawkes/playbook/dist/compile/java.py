@@ -9,7 +9,7 @@ from typing import Protocol
 
 from fawkes.base.errors import HostError
 from fawkes.playbook import Script
-from fawkes.playbook.dist.remote import RemoteShell, ask
+from fawkes.playbook.dist.remote import RemoteShell
 
 _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?([^"]*)"')
 
@@ -52,7 +52,7 @@ def find_java(
     HostError, naming the versions that would do, when there is none.
     """
     script = Script.of(_PROBE, given=java_home or "")
-    facts = ask(shell, host, script, doing="looking for Java", deadline_s=deadline_s)
+    facts = shell.run(host, script, deadline_s).check("looking for Java")
     pairs = zip(facts.all("home"), facts.all("said"), strict=True)
     return choose([Java(home, major_of(said), said) for home, said in pairs], needs, host, java_home)
 
