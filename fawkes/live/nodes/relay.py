@@ -52,14 +52,22 @@ def relay(channel: paramiko.Channel, address: str, port: int, limit_s: float) ->
     try:
         # As in `run_once`: every login shell understands this line, and `head` takes exactly the script.
         execute(channel, f"exec env LC_ALL=C bash -c 'eval \"$(head -c {len(text)})\"'", limit_s)
-        channel.sendall(text)
+        try:
+            channel.sendall(text)
+        except TimeoutError:
+            raise
+        except OSError:
+            # It has ended already. What it said is still to be read.
+            pass
         _wait(channel, mark.encode(), time.monotonic() + limit_s)
     except TimeoutError as error:
         close(channel)
         raise TimeoutError(f"no connection within {limit_s:.3g} s") from error
     except (LaneBrokenError, EOFError, paramiko.SSHException) as error:
+        said = _words(_errors(channel))
         close(channel)
-        raise ConnectionError("its session ended before there was a connection") from error
+        what = "does not begin bash" if said else "ended before there was a connection"
+        raise ConnectionError(f"its session {what}{said}") from error
     except OSError:
         close(channel)
         raise
@@ -72,13 +80,16 @@ def _wait(channel: paramiko.Channel, mark: bytes, until: float) -> None:
         channel.settimeout(max(0.05, until - time.monotonic()))
         byte = channel.recv(1)
         if not byte or len(said) > _MOST_BEFORE:
-            err = channel.recv_stderr(_MOST_BEFORE) if channel.recv_stderr_ready() else b""
-            raise ConnectionError(f"its session does not begin bash{_words(err or bytes(said))}")
+            raise ConnectionError(f"its session does not begin bash{_words(_errors(channel) or bytes(said))}")
         said += byte
     if said.endswith(b"-\n"):
         reason = _words(bytes(said[: -len(mark) - 2]))
         known = next((each for each in _NOT_TAKEN if each in reason), None)
         raise ConnectionError(f"bash there cannot connect{reason}") if known is None else NotTakenError(known)
+
+
+def _errors(channel: paramiko.Channel) -> bytes:
+    return channel.recv_stderr(_MOST_BEFORE) if channel.recv_stderr_ready() else b""
 
 
 def _words(said: bytes) -> str:
