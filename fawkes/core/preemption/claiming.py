@@ -142,7 +142,7 @@ def late(draft: Draft, pending: PutPending) -> None:
 
 def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt: Choose) -> None:
     priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
-    here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
+    here = {row.container: row for row in rows if row.job in priorities and _may_go(draft, effect, row)}
     device = rates.device(draft, effect.cluster)
     claimant = draft.job(effect.job)
     cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
@@ -185,11 +185,11 @@ def _helps(going: Mapping[str, Answer]) -> tuple[int, float]:
     return len(going), -max((inf if answer.ready_s is None else answer.ready_s for answer in going.values()), default=0)
 
 
-def _still_serves(draft: Draft, effect: ClaimTasks, node: NodeId) -> bool:
-    state = draft.known_node(node)
-    if state is None or state.life is not NodeLife.SERVING or draft.pending(Key.TASKS.of(node)) is not None:
+def _may_go(draft: Draft, effect: ClaimTasks, row: TaskRow) -> bool:
+    state = draft.known_node(row.node)
+    if state is None or state.life is not NodeLife.SERVING or draft.pending(Key.TASKS.of(row.node)) is not None:
         return False
-    return state.generation == effect.nodes.get(node)
+    return state.generation == effect.nodes.get(row.node) and row.container not in state.stayed
 
 
 def _order(

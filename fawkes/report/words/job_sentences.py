@@ -120,7 +120,7 @@ _WENT: Mapping[str, str] = {
     "saved": "has saved {size_bytes} in {took_us} and goes on elsewhere",
     "killed": "has ended without saving anything: it goes on from what it had saved before, or begins again",
     "ended": "was done before it had to go",
-    "runs": "still runs although its time is over: YARN ends it",
+    "runs": "still runs although its time is over",
 }
 
 
@@ -133,6 +133,7 @@ def _must_go(facts: Facts) -> str:
 
 def _went(facts: Facts) -> str:
     how = _WENT.get(str(facts["how"]), "has left nothing that says how it went: without a result it runs again")
+    how += {True: ": YARN ends it", False: ", and goes on: {node} stays"}.get(facts.get("leaves"), "")
     return "Task {index} of job {job} on {node} " + how + (" ({error})" if facts.get("error") else "")
 
 
