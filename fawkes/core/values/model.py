@@ -384,8 +384,8 @@ class StreamSpec:
 class StreamState:
     """A stream under way: its ``attempt``, the executors that it ``needs``, and how many it was told to have.
 
-    ``orders`` counts what it was told. It may claim ``entitled`` executors (None: not known), and has lacked some of
-    these since ``lacking_us``.
+    ``orders`` counts what it was told. It may claim ``entitled`` executors (None: not known). Its driver asks for them
+    all, and YARN has given it no container for ``lacking`` of them since ``lacking_us``.
     """
 
     attempt: int
@@ -394,6 +394,7 @@ class StreamState:
     orders: int = 0
     entitled: int | None = None
     lacking_us: int | None = None
+    lacking: int = 0
     monitor: MonitorState = field(default_factory=MonitorState)
 
 
