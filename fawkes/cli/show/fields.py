@@ -330,7 +330,7 @@ _ALL: Final = (
     Field("waiting_s", "waited", "Seconds of saved tasks, without a slot, until they ran again.", WHOLE_SECONDS),
     Field("useful_s", "useful", "Slot-seconds of all other work of tasks, by the readings.", WHOLE_SECONDS),
     Field("unknown_s", "not known", "Slot-seconds of tasks of which nobody heard how they went.", WHOLE_SECONDS),
-    Field("wasted_part", "wasted part", "Killed work, dumping and restoring, divided by all slot-seconds.", SHARE),
+    Field("wasted_part", "wasted part", "Known killed work, dumping and restoring, by all slot-seconds.", SHARE),
     Field("tasks_saved", "saved", "How often a task had to go and was saved.", FIGURE),
     Field("tasks_killed", "ended", "How often a task had to go and was ended.", FIGURE),
     Field("tasks_unknown", "not heard", "How often a task had to go and nobody heard how it went.", FIGURE),

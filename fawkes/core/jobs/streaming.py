@@ -43,9 +43,9 @@ def _follow(draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, rea
         monitor, step = replace(monitor, action=state.monitor.action, action_s=state.monitor.action_s), None
     entitled = state.entitled if seen.room is None else max(spec.least, floor(spec.guarantee * seen.room))
     allowed = _allowed(needs, state.told, entitled, ready)
-    claims = min(allowed, entitled) if entitled is not None else 0
-    since_us = (state.lacking_us or draft.at_us) if seen.executors < claims else None
-    new = replace(state, monitor=monitor, needs=needs, entitled=entitled, lacking_us=since_us)
+    lacking = _lacking(min(allowed, entitled or 0), seen)
+    since_us = (state.lacking_us if lacking == state.lacking else draft.at_us) if lacking else None
+    new = replace(state, monitor=monitor, needs=needs, entitled=entitled, lacking_us=since_us, lacking=lacking)
     if allowed != state.told:
         code = "stream-gives-back" if allowed < needs else "stream-takes-back" if step is None else "stream-steered"
         numbers = {"executors": allowed, "before": state.told, "needs": needs, "waiting": ready or 0}
@@ -56,6 +56,14 @@ def _follow(draft: Draft, job: JobState, spec: StreamSpec, seen: StreamSeen, rea
         draft.act(effect, within_us=draft.settings.membership_us, version=new.orders)
     if new != state or job.stream is None:
         draft.put_job(replace(job, stream=new))
+
+
+def _lacking(claims: int, seen: StreamSeen) -> int:
+    """The containers that a stream lacks: those for which its driver asks, and that YARN has not given yet.
+
+    No container where that is not known: an executor that only starts would cost another task its own in vain.
+    """
+    return 0 if seen.given is None else max(0, min(claims, seen.wanted) - max(seen.given, seen.executors))
 
 
 def _allowed(needs: int, current: int, entitled: int | None, ready: int | None) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.preemption.tasks import rows_of
@@ -15,6 +16,36 @@ from fawkes.core.values.events import AttemptSeen, Done, Event, Sampled
 from fawkes.core.values.model import ClusterId, Facts, Reading, Reason
 from fawkes.core.values.sight import Resumes
 from fawkes.core.values.tags import job_of, tag_of
+
+
+class Went(NamedTuple):
+    """The end of a task that had an order, by the facts of its reason, with what it lost and the time of its dump.
+
+    ``how`` is ``saved``, ``killed``, ``ended`` (done before), ``runs`` (it goes on, for its node stays) or ``unknown``.
+    ``lost_us`` is None where that is not known.
+    """
+
+    how: str
+    lost_us: int | None = 0
+    dumping_us: int = 0
+
+
+def went_of(facts: Facts) -> Went:
+    """The end of a task, the same for accounts and explanations; what nobody heard or measured is not known.
+
+    One that runs on when its time is over is lost if its node leaves. Earlier versions did not say whether it does.
+    """
+    how, run_us, took_us = facts.get("how"), _whole(facts.get("run_us")), _whole(facts.get("took_us")) or 0
+    if how == "saved":
+        return Went("saved", dumping_us=_whole(facts.get("dump_us", took_us)) or 0)
+    if how == "killed" and facts.get("ordered") == "save":
+        # What it did was over when it began to save itself.
+        return Went("killed", run_us, took_us)
+    if how == "killed" or (how == "runs" and facts.get("leaves") is True):
+        return Went("killed", None if run_us is None else run_us + took_us)
+    if how == "ended" or (how == "runs" and facts.get("leaves") is False):
+        return Went(how)
+    return Went("unknown", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +106,18 @@ class _Job:
     reported: dict[str, Resumes] = field(default_factory=dict)
 
     def went(self, facts: Facts, at_us: int) -> None:
-        """A task that had an order is gone, or was done before; what nobody heard or measured is not known."""
-        how, run_us, took_us = facts.get("how"), _whole(facts.get("run_us")), _whole(facts.get("took_us")) or 0
-        if how == "saved":
+        """A task that had an order is gone, was done before, or goes on."""
+        went = went_of(facts)
+        if went.how == "saved":
             self.saved += 1
-            self.dumping_us += _whole(facts.get("dump_us", took_us)) or 0
             self.away[_whole(facts.get("index")) or 0] = at_us
-        elif how in ("killed", "runs") and run_us is not None:
-            self.killed += 1
-            self.killed_us += run_us + took_us
-        elif how != "ended":
+        elif went.lost_us is None:
             self.unknown += 1
-            self.unknown_us += run_us or 0
+            self.unknown_us += _whole(facts.get("run_us")) or 0
+        elif went.how == "killed":
+            self.killed += 1
+            self.killed_us += went.lost_us
+        self.dumping_us += went.dumping_us
 
     def runs_again(self, index: int, began_us: int, restore_us: int | None) -> None:
         """A task runs since ``began_us``; it was saved before if it is away, and another node saw it go."""

@@ -24,8 +24,8 @@ from fawkes.core.values.model import ClusterState, JobState, NodeId, NodeLife
 from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
 
-_MASTER_US = 5 * SECOND_US
-"""YARN takes seconds to give an ApplicationMaster a container for which there is room; 3 to 4 were seen."""
+_GIVES_US = 5 * SECOND_US
+"""YARN takes seconds to give a container for which there is room; 3 to 4 were seen, of ApplicationMasters."""
 _DIGITS = 6
 """Sizes are quotients of megabytes: 2.0000000000000004 tasks are two."""
 _HOLDS = 2
@@ -35,7 +35,8 @@ _HOLDS = 2
 def read(draft: Draft, cluster: ClusterState, work: Iterable[Work], slots: int | None, of_master: int) -> None:
     """Ask the nodes, by a new reading, about tasks that could go for the most important job that lacks room.
 
-    It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that.
+    It lacks room if nothing of it has moved since the reading before: what is free, YARN gives it sooner than that. Of
+    a stream the same number of containers was lacking for as long as YARN may take.
     The MR-cluster has so many ``slots``, of which ``of_master`` go to each ApplicationMaster.
     """
     if not draft.settings.preemption:
@@ -96,8 +97,8 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | Non
 
     One that has a container asks for others only when it is up: what became free before would go to other jobs.
 
-    A stream may claim its guaranteed share of the MR-cluster, and no more. An executor takes as many slots as are where
-    there is room for it.
+    A stream may claim its guaranteed share of the MR-cluster, and no more (`core.jobs.streaming`). An executor takes as
+    many slots as are where there is room for it.
     """
     row = rows.get(tag_of(job.id, job.attempt))
     if row is None or not row.application:
@@ -105,13 +106,13 @@ def _lacks(job: JobState, rows: Mapping[str, Work], at_us: int, slots: int | Non
     if row.stream is not None:
         state = job.stream
         since_us = None if state is None or state.attempt != job.attempt else state.lacking_us
-        if state is None or since_us is None or since_us >= at_us:
+        if state is None or since_us is None or at_us - since_us < _GIVES_US:
             return _Lack(0, 1.0)
-        executors = max(0, min(state.told, state.entitled or 0) - row.stream.executors)
-        return _Lack(executors, 1.0 if slots is None or row.stream.room is None else slots / (row.stream.room or inf))
+        room = row.stream.room
+        return _Lack(state.lacking, 1.0 if slots is None or room is None else slots / (room or inf))
     if row.master:
         return _Lack(row.waiting or 0, row.size)
-    return _Lack(int(at_us - row.since_us >= _MASTER_US), max(1, of_master))
+    return _Lack(int(at_us - row.since_us >= _GIVES_US), max(1, of_master))
 
 
 def _gives_way(job: JobState, claimant: JobState) -> bool:
@@ -142,10 +143,13 @@ def late(draft: Draft, pending: PutPending) -> None:
 
 def _preempt(draft: Draft, effect: ClaimTasks, rows: Sequence[TaskRow], preempt: Choose) -> None:
     priorities = {row.job: job.spec.priority for row in rows if (job := draft.job(row.job)) is not None}
-    here = {row.container: row for row in rows if row.job in priorities and _still_serves(draft, effect, row.node)}
+    here = {row.container: row for row in rows if row.job in priorities and _may_go(draft, effect, row)}
     device = rates.device(draft, effect.cluster)
     claimant = draft.job(effect.job)
     cause = Cause.SHARE if claimant is not None and claimant.spec.stream is not None else Cause.PRIORITY
+    if cause is Cause.SHARE and not (claimant and claimant.stream and claimant.stream.lacking):
+        # YARN gave it what it lacked while the nodes were asked.
+        return
     need = Need(cause=cause, slots=effect.slots, priority=effect.priority)
     tasks = [task_of(row, priorities[row.job]) for row in here.values()]
     choose = guarded(draft, effect.cluster, preempt)
@@ -185,11 +189,11 @@ def _helps(going: Mapping[str, Answer]) -> tuple[int, float]:
     return len(going), -max((inf if answer.ready_s is None else answer.ready_s for answer in going.values()), default=0)
 
 
-def _still_serves(draft: Draft, effect: ClaimTasks, node: NodeId) -> bool:
-    state = draft.known_node(node)
-    if state is None or state.life is not NodeLife.SERVING or draft.pending(Key.TASKS.of(node)) is not None:
+def _may_go(draft: Draft, effect: ClaimTasks, row: TaskRow) -> bool:
+    state = draft.known_node(row.node)
+    if state is None or state.life is not NodeLife.SERVING or draft.pending(Key.TASKS.of(row.node)) is not None:
         return False
-    return state.generation == effect.nodes.get(node)
+    return state.generation == effect.nodes.get(row.node) and row.container not in state.stayed
 
 
 def _order(

@@ -21,6 +21,9 @@ from fawkes.core.values.events import Done, Failed
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import ClusterId, Facts, NodeId, NodeLife, NodeState
 
+_KEPT = 256
+"""No node has so many containers of tasks at once."""
+
 
 def begin(draft: Draft) -> None:
     """Look at the tasks of each node that drains; nowhere without a policy, or where tasks get no time."""
@@ -144,7 +147,12 @@ def _judged(
 
 
 def _went(draft: Draft, effect: PreemptTasks, facts: Facts) -> None:
-    """Say how each task went, and why one could not be saved; what nobody says is not known."""
+    """Say how each task went, and why one could not be saved; what nobody says is not known.
+
+    On a node that stays nothing ends a task that has not followed its order: no claim asks it again.
+    """
+    state, stay = draft.node(effect.node), []
+    leaves = state.life is not NodeLife.SERVING
     known, errors, dumps = (
         rows if isinstance(rows := facts.get(name), Mapping) else {} for name in ("left", "why", "dumps")
     )
@@ -165,4 +173,8 @@ def _went(draft: Draft, effect: PreemptTasks, facts: Facts) -> None:
             took_us=took_us,
             error=str(errors.get(order.container, "")),
             **({"dump_us": dumps[order.container]} if order.container in dumps else {}),
+            **({"leaves": leaves} if how == "runs" else {}),
         )
+        stay += [order.container] if how == "runs" and not leaves else []
+    if stay:
+        draft.put_node(replace(state, stayed=(*state.stayed, *stay)[-_KEPT:]))

@@ -45,6 +45,7 @@ def claim(draft: Draft, state: NodeState, cluster: ClusterId, role: Role, why: R
         leaving=False,
         missing_before=None,
         discard=False,
+        stayed=(),
     )
     draft.put_node(state)
     return state

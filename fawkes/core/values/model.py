@@ -187,10 +187,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node as the inventory describes it. ``capacity_milli`` is its share unit in thousandths.
-
-    ``details`` is for the world alone: how the node is reached, also after the inventory has forgotten it.
-    """
+    """A node of the inventory, with its share in thousandths. ``details`` is for the world alone: how to reach it."""
 
     id: NodeId
     site: str = ""
@@ -206,11 +203,11 @@ class NodeState:
     ``generation`` counts the hand-overs of this node: answers about an older one are history. ``keep_out`` is the
     reason why the node shall go out of service as soon as it is clean, ``back_us`` when a quarantine ends.
     ``failures`` counts how many times in a row it did not come up. ``unlisted``: the inventory does not name it.
-
     ``sight`` is how its masters saw it last. ``leaving``: it was lost while it left with data; it goes on leaving when
     it is back. ``missing_before`` are the files of which blocks were missing before it began to leave; None: not
     known. ``discard``: an administrator gave up what is on it. ``alert_kind`` is None without an ``alert``, and where
-    an earlier version has stored it. ``place``: its work folder and the mount point under that; empty: not known.
+    an earlier version has stored it. ``place``: its work folder and the mount point under that; empty: not known. The
+    tasks of ``stayed``, which are containers, did not follow the order of a claim.
     """
 
     node: Node
@@ -233,6 +230,7 @@ class NodeState:
     alert_kind: NodeAlert | None = None
     hold: Hold | None = None
     place: str = ""
+    stayed: tuple[str, ...] = ()
 
     @property
     def stores(self) -> bool:
@@ -387,7 +385,8 @@ class StreamSpec:
 class StreamState:
     """A stream under way: its ``attempt``, the executors that it ``needs``, and how many it was told to have.
 
-    ``orders`` counts what it was told. It may claim ``entitled`` (None: not known), and lacks some since `lacking_us`.
+    ``orders`` counts what it was told. It may claim ``entitled`` executors (None: not known). Its driver asks for them
+    all, and YARN has given it no container for ``lacking`` of them since ``lacking_us``.
     """
 
     attempt: int
@@ -396,6 +395,7 @@ class StreamState:
     orders: int = 0
     entitled: int | None = None
     lacking_us: int | None = None
+    lacking: int = 0
     monitor: MonitorState = field(default_factory=MonitorState)
 
 

@@ -241,7 +241,8 @@ class StreamSeen:
 
     The batches count from 1 (0: there was none yet). It had ``rows`` records, ``arrive`` of which come in a second, and
     took ``took_us``; it ended ``since_us`` ago. Since the batch before there were ``present`` executors on average.
-    ``tasks`` have ended in all batches. The MR-cluster has ``room`` for so many executors. None is not known.
+    ``tasks`` have ended in all batches. The MR-cluster has ``room`` for so many executors. YARN has ``given`` so many
+    containers for its executors, those included that only start. None is not known.
     """
 
     wanted: int
@@ -254,6 +255,7 @@ class StreamSeen:
     present: float | None = None
     tasks: int = 0
     room: int | None = None
+    given: int | None = None
 
     @property
     def latency_us(self) -> int | None:

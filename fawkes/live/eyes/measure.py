@@ -257,8 +257,11 @@ def _ask_master(masters: MasterAddresses, app: YarnApplication, deadline: Deadli
 def _ask_driver(masters: MasterAddresses, app: YarnApplication, deadline: Deadline) -> Tasks | None:
     """The tasks of a Spark application by its driver, through the ResourceManager; None without an answer."""
     if STREAM in app.tags and (stream := stream_seen(masters, app.id, deadline)) is not None:
-        # None of its executors holds up the next job, and none is ever done: a stream never ends.
-        return Tasks(max(0, stream.wanted - stream.executors), stream.executors, progress=0.0, stream=stream)
+        # None of its executors holds up the next job, and none is ever done: a stream never ends. YARN counts those
+        # that only start as well, and the ApplicationMaster.
+        given = app.containers - 1 if app.containers else None
+        held = max(stream.executors, given or 0)
+        return Tasks(max(0, stream.wanted - held), held, progress=0.0, stream=replace(stream, given=given))
     url = f"{masters.resource_manager}/proxy/{app.id}/api/v1/applications/{app.id}/stages"
     try:
         stages = get_json(f"{url}?{_STAGES}", deadline, key=masters.key)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import show_bytes, show_duration, show_time
 from fawkes.core.jobs import service
+from fawkes.core.preemption.account import went_of
 from fawkes.core.values.decision import AddSample, PutJob
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import JobLife, JobState, Reason
+from fawkes.core.values.model import Facts, JobLife, JobState, Reason
 from fawkes.core.values.tags import tag_of
 from fawkes.report import history
 from fawkes.report.tables.explain import Explanation, Line, lines_of
@@ -57,29 +58,26 @@ def preempted_lines(lines: Sequence[Line]) -> list[Line]:
     went = [line.facts for line in lines if line.code == "task-went"]
     if not went:
         return []
-    saved = [facts for facts in went if facts["how"] == "saved"]
-    lost = [facts for facts in went if facts["how"] in ("killed", "runs")]
-    unknown = sum(facts["how"] not in ("saved", "killed", "runs", "ended") for facts in went)
+    saved = [facts for facts in went if went_of(facts).how == "saved"]
+    lost = [facts for facts in went if went_of(facts).how == "killed"]
+    stayed, unknown = (sum(went_of(facts).how == how for facts in went) for how in ("runs", "unknown"))
     parts = [_saved_in_words(saved)] if saved else []
     parts += [_lost_in_words(lost)] if lost else []
+    parts += [f"{stayed} did not go and went on"] if stayed else []
     parts += [f"of {unknown} nobody knows how they went"] if unknown else []
     return [Line(f"Tasks that had to go: {len(went)}. " + "; ".join(parts or ["All were done before"]))]
 
 
-def _saved_in_words(saved: Sequence[Mapping[str, object]]) -> str:
-    size = sum(_number(facts["size_bytes"]) or 0 for facts in saved)
-    took_us = sum(_number(facts.get("dump_us", facts["took_us"])) or 0 for facts in saved)
-    return f"{len(saved)} saved {show_bytes(size)} in {show_duration(took_us)} in all"
+def _saved_in_words(saved: Sequence[Facts]) -> str:
+    sizes = (size for facts in saved if isinstance(size := facts["size_bytes"], int))
+    took_us = sum(went_of(facts).dumping_us for facts in saved)
+    return f"{len(saved)} saved {show_bytes(sum(sizes))} in {show_duration(took_us)} in all"
 
 
-def _lost_in_words(lost: Sequence[Mapping[str, object]]) -> str:
-    known = [ran for facts in lost if (ran := _number(facts["run_us"])) is not None]
+def _lost_in_words(lost: Sequence[Facts]) -> str:
+    known = [lost_us for facts in lost if (lost_us := went_of(facts).lost_us) is not None]
     text = f"{len(lost)} ended without that, and lost {show_duration(sum(known))} of work"
     return text + (f" and what {len(lost) - len(known)} had done" if len(known) < len(lost) else "")
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _held(store: Reader, job: JobState) -> Reason | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fawkes.base.units import SECOND_US, show_duration
+from fawkes.base.units import SECOND_US, counted, show_duration
 from fawkes.core.preemption.account import Account, Accounts
 from fawkes.report import history
 from fawkes.store.base import JOB, Reader
@@ -61,15 +61,17 @@ def waste_in_words(account: Account) -> str:
     names = {"killed_work_s": "killed work", "dumping_s": "dumping", "restoring_s": "restoring"}
     parts = [f"{_s(row[key])} of {name}" for key, name in names.items()]
     useful = "not known" if account.useful_s is None else _s(account.useful_s)
-    part = "" if row["wasted_part"] is None else f" ({row['wasted_part']:.1%})"
+    unheard = _not_known_in_words(account)
+    part = "" if row["wasted_part"] is None else f" ({row['wasted_part']:.1%}{' at least' if unheard else ''})"
     text = f"Slot time of tasks: {useful} useful; {_s(account.waste.wasted_s)} wasted{part}, {_listed(parts)}"
     text += f"; {_s(account.waiting_s)} waited without a slot between a save and the next start"
-    return text + _not_known_in_words(account)
+    return text + unheard
 
 
 def _not_known_in_words(account: Account) -> str:
-    parts = [f"how {account.unknown} tasks went, that had run for {_s(account.unknown_s)}"] if account.unknown else []
-    parts += [f"when {account.unseen} saved tasks ran again"] if account.unseen else []
+    tasks, seconds = counted(account.unknown, "task"), _s(account.unknown_s)
+    parts = [f"how {tasks} went, that had run for {seconds}"] if account.unknown else []
+    parts += [f"when {counted(account.unseen, 'saved task')} ran again"] if account.unseen else []
     return f". Not known: {'; '.join(parts)}" if parts else ""
 
 

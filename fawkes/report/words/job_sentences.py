@@ -120,7 +120,7 @@ _WENT: Mapping[str, str] = {
     "saved": "has saved {size_bytes} in {took_us} and goes on elsewhere",
     "killed": "has ended without saving anything: it goes on from what it had saved before, or begins again",
     "ended": "was done before it had to go",
-    "runs": "still runs although its time is over: YARN ends it",
+    "runs": "still runs although its time is over",
 }
 
 
@@ -133,15 +133,26 @@ def _must_go(facts: Facts) -> str:
 
 def _went(facts: Facts) -> str:
     how = _WENT.get(str(facts["how"]), "has left nothing that says how it went: without a result it runs again")
+    if "leaves" in facts:
+        how += ": YARN ends it" if facts["leaves"] else ", and goes on: {node} stays"
     return "Task {index} of job {job} on {node} " + how + (" ({error})" if facts.get("error") else "")
+
+
+def _steered(why: str) -> Template:
+    def steered(facts: Facts) -> str:
+        more = "executor" if facts.get("executors") == 1 else "executors"
+        return "Stream {job} gets {executors} " + more + " instead of {before}: " + why
+
+    return steered
 
 
 JOBS: Mapping[str, Template] = {
     **_STOPS,
-    "stream-steered": "Stream {job} gets {executors} executors instead of {before}: {error}",
-    "stream-gives-back": "Stream {job} gets {executors} executors instead of {before}: {waiting} tasks of other jobs "
-    "wait, and its guarantee is {entitled} of the {needs} that it needs",
-    "stream-takes-back": "Stream {job} gets {executors} executors instead of {before}: nobody else waits for room now",
+    "stream-steered": _steered("{error}"),
+    "stream-gives-back": _steered(
+        "tasks of other jobs wait ({waiting}), and its guarantee is {entitled} of the {needs} that it needs"
+    ),
+    "stream-takes-back": _steered("nobody else waits for room now"),
     "task-must-go": _must_go,
     "task-went": _went,
     "job-queued": "Job {job} waits in the queue of {cluster}",

@@ -9,16 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.streaming import needed, reading_of
 from fawkes.core.streams.values import ScaleIn, ScaleUp, Shuffle, Thresholds
-from fawkes.core.values.effects import ClaimTasks, ClearSaved, SteerStream
+from fawkes.core.values.effects import ClaimTasks, ClearSaved, PreemptTasks, SteerStream
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import Facts, JobId, StreamSpec
 from fawkes.core.values.sight import StreamSeen, Work
 from fawkes.core.values.tags import tag_of
 from fawkes.report.tables.explain_job import explain_job
+from tests.core.preemption.support import task_row
 from tests.support.desk import Desk
+from tests.support.pools import bundled, settings
 
 SPEC = StreamSpec(
     least=1, most=8, batch_us=4 * SECOND_US, guarantee=0.5, thresholds=Thresholds(memory=None, network=None)
@@ -33,18 +36,21 @@ def seen(
     batch: int = 2,
     wanted: int = 2,
     present: float | None = None,
+    start: int | None = 0,
 ) -> StreamSeen:
-    """A stream with a batch of what arrived in the batch before it."""
+    """A stream with a batch of what arrived in the batch before it; YARN has given it also those that ``start``."""
     rows = round(arrive * max(4.0, took_s))
     return StreamSeen(
         wanted=wanted, executors=executors, batch=batch, rows=rows, arrive=arrive, took_us=round(took_s * SECOND_US),
-        present=present,
+        present=present, given=None if start is None else executors + start,
     )  # fmt: skip
 
 
 def desk_of(**job: Any) -> Desk:
     """An MR-cluster on two nodes with a stream that has just begun."""
-    desk = Desk.running("a", count=2, preemption="ADAPTIVE", period_us=10**6 * SECOND_US)
+    policy = bundled(Kind.PREEMPTION, "adaptive")
+    desk = Desk(2, how=settings(preemption=policy.name, period_us=10**6 * SECOND_US), preemption=policy)
+    desk.up("a")
     desk.submit("a", 1, priority=9, stream=SPEC)
     desk.job("a-1", Progress.RUNNING)
     if job:
@@ -134,10 +140,50 @@ def test_a_stream_claims_its_guarantee_and_no_more() -> None:
     for number in range(7, 12):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=2)
     assert not desk.effects(ClaimTasks)
-    for number in range(12, 14):
+    for number in range(12, 15):
         see(desk, seen(1, 3.0, batch=number, wanted=2), slots=4)
     (claim,) = desk.effects(ClaimTasks)
     assert (claim.job, claim.slots, claim.priority) == ("a-1", 1, 10)
+
+
+def claims(desk: Desk, *streams: StreamSeen) -> list[int]:
+    """The slots that a stream claims, of which nothing was lacking before these readings."""
+    congested(desk, slots=2)
+    desk.answer(KEY)
+    for number, stream in enumerate(streams, 12):
+        see(desk, replace(stream, batch=number), slots=16)
+    return [claim.slots for claim in desk.effects(ClaimTasks)]
+
+
+ONE_OF_TWO, STARTS = seen(1, 3.0), seen(1, 3.0, start=1)
+
+
+@pytest.mark.parametrize(
+    ("streams", "slots"),
+    [
+        ([ONE_OF_TWO] * 2, []),
+        ([ONE_OF_TWO] * 3, [1]),
+        ([STARTS] * 9, []),
+        ([ONE_OF_TWO, ONE_OF_TWO, STARTS, ONE_OF_TWO, ONE_OF_TWO], []),
+        ([seen(1, 3.0, start=None)] * 9, []),
+        ([seen(1, 3.0, wanted=1)] * 9, []),
+        ([seen(2, 3.0, start=-1)] * 9, []),
+        ([seen(0, 3.0), seen(0, 3.0), *[ONE_OF_TWO] * 2], []),
+        ([seen(0, 3.0), seen(0, 3.0), *[ONE_OF_TWO] * 3], [1]),
+    ],
+)
+def test_a_stream_claims_what_yarn_has_not_given_it_for_a_while(streams: list[StreamSeen], slots: list[int]) -> None:
+    """An executor that only starts is not lacking; nor is one for which nobody asks YARN yet, or that is not known."""
+    assert claims(desk_of(saves=True), *streams) == slots
+
+
+@pytest.mark.parametrize(("given", "orders"), [(1, 1), (2, 0)])
+def test_nobody_goes_for_a_stream_that_got_room_while_the_nodes_were_asked(given: int, orders: int) -> None:
+    desk = desk_of(saves=True)
+    assert claims(desk, *[ONE_OF_TWO] * 3) == [1]
+    see(desk, replace(ONE_OF_TWO, batch=15, given=given), slots=16)
+    desk.answer("claim:a", tasks=[task_row("node01", 1, job="a-2")])
+    assert len(desk.effects(PreemptTasks)) == orders
 
 
 def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
@@ -146,7 +192,7 @@ def test_executors_count_by_their_memory_and_not_as_tasks() -> None:
     for number in range(8, 10):
         see(desk, seen(1, 3.0, batch=number), slots=8, room=2)
     assert not desk.effects(ClaimTasks), "half of two is one"
-    for number in range(10, 12):
+    for number in range(10, 13):
         see(desk, seen(1, 3.0, batch=number), slots=12, room=4)
     (claim,) = desk.effects(ClaimTasks)
     assert claim.slots == 3, "an executor has the room of three tasks"

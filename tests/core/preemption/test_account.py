@@ -13,6 +13,8 @@ from fawkes.core.preemption.account import Account, Accounts
 from fawkes.core.values.events import AttemptSeen, Done, Event, Sampled, Woke
 from fawkes.core.values.model import ClusterId, JobId, Reading, Reason
 from fawkes.core.values.sight import AppLife, AppSeen, Attempt, Resumes, Work
+from fawkes.report.tables.explain import Line
+from fawkes.report.tables.explain_job import preempted_lines
 
 A = ClusterId("a")
 
@@ -22,10 +24,12 @@ def reading(at_s: float, running: int | None, resumes: Resumes | None = None, jo
     return Sampled(at_us=round(at_s * SECOND_US), readings=(Reading(cluster=A, work=work),))
 
 
-def went(how: str, run_s: float | None = 30, took_s: float | None = 2, index: int = 1, job: str = "a-1") -> Reason:
+def went(
+    how: str, run_s: float | None = 30, took_s: float | None = 2, index: int = 1, job: str = "a-1", **more: object
+) -> Reason:
     times = {"run_us": run_s, "took_us": took_s}
     us = {name: None if value is None else round(value * SECOND_US) for name, value in times.items()}
-    return Reason("task-went", {"cluster": "a", "job": job, "index": index, "how": how, **us})
+    return Reason("task-went", {"cluster": "a", "job": job, "index": index, "how": how, **us, **more})
 
 
 def seen(at_s: float, run_s: float, restore_s: float | None, index: int = 1) -> Event:
@@ -57,7 +61,7 @@ def test_killed_work_and_dumps_are_no_useful_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [went("gone"), went("unknown", took_s=None), went("killed", run_s=None), went("saving")]
+    "reason", [went("gone"), went("unknown", took_s=None), went("killed", run_s=None), went("saving"), went("runs")]
 )
 def test_tasks_of_which_nobody_heard_are_not_known_and_neither_useful_nor_wasted(reason: Reason) -> None:
     told = account(reading(0, 4), (5, reason), reading(30, 4))
@@ -66,8 +70,24 @@ def test_tasks_of_which_nobody_heard_are_not_known_and_neither_useful_nor_wasted
     assert told.unknown_s + told.waste.useful_s == 120.0
 
 
-def test_tasks_that_were_done_before_waste_nothing() -> None:
-    assert not account(reading(0, 4), (5, went("ended")), reading(30, 4)).preempted
+@pytest.mark.parametrize("reason", [went("ended"), went("runs", leaves=False)])
+def test_tasks_that_were_done_before_or_stay_waste_nothing(reason: Reason) -> None:
+    assert not account(reading(0, 4), (5, reason), reading(30, 4)).preempted
+
+
+@pytest.mark.parametrize(
+    ("reason", "killed_s", "dumping_s"),
+    [
+        (went("killed", ordered="kill"), 32.0, 0.0),
+        (went("killed", ordered="save"), 30.0, 2.0),
+        (went("runs", took_s=None, leaves=True), 30.0, 0.0),
+    ],
+)
+def test_the_time_of_a_save_that_failed_is_no_killed_work(reason: Reason, killed_s: float, dumping_s: float) -> None:
+    told = account((5, reason))
+    assert (told.waste.killed_s, told.waste.dumping_s, told.killed) == (killed_s, dumping_s, 1)
+    (line,) = preempted_lines([Line("", code=reason.code, facts=reason.facts)])
+    assert line.text == f"Tasks that had to go: 1. 1 ended without that, and lost {killed_s:g}s of work"
 
 
 def test_without_readings_nobody_knows_what_was_useful() -> None:

@@ -13,6 +13,7 @@ from fawkes.core.values.events import Progress
 from fawkes.core.values.model import JobId
 from fawkes.core.values.sight import Work
 from fawkes.core.values.tags import tag_of
+from fawkes.report.tables.explain_job import explain_job
 from tests.core.preemption.support import task_row
 from tests.support.desk import Desk
 from tests.support.pools import bundled, settings
@@ -236,6 +237,23 @@ def test_nodes_that_do_not_answer_are_asked_again_later() -> None:
     assert (orders(desk), see(desk)) == ({}, [])
     desk.wait(60)
     assert len(see(desk)) == 1
+
+
+def test_a_task_that_does_not_go_for_a_claim_is_not_asked_again() -> None:
+    """Nothing ends it: it goes on, and no work is lost."""
+    desk = desk_of()
+    see(desk)
+    desk.answer(KEY, tasks=[row(1), row(3)])
+    desk.answer("tasks:node02", left={"container_1": ["runs", None, None], "container_3": ["saved", 5, 5]})
+    desk.wait(60)
+    see(desk)
+    desk.answer(KEY, tasks=[row(1), row(5)])
+    assert orders(desk) == {"node02": {"container_5": True}}
+    desk.answer("tasks:node02", left={"container_5": ["runs", None, None]})
+    assert [(said["how"], said["leaves"]) for said in desk.said("task-went")] == [("runs", False)]
+    lines = [line.text for line in explain_job(desk.store, "a-1").lines]
+    assert lines[-2] == "Tasks that had to go: 3. 1 saved 5 B in 0s in all; 2 did not go and went on"
+    assert desk.decided_otherwise() == []
 
 
 def test_a_ledger_with_claims_is_decided_again_alike() -> None:

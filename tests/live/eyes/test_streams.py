@@ -53,5 +53,20 @@ def test_the_room_of_an_mr_cluster_is_counted_in_executors_of_their_size(server:
     nodes = recorded("nodes.json")["nodes"]["node"]
     memory = [node["availMemoryMB"] + node["usedMemoryMB"] for node in nodes if node["state"] == "RUNNING"]
     assert row.stream.room == sum(mb // 300 for mb in memory) > 0
+    assert row.stream.given == 2, "the third container is the ApplicationMaster's"
     # A slot has 256 MB.
     assert (reading.tasks_waiting, reading.tasks_running, reading.tasks_ready, reading.tasks_done) == (2, 3, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("containers", "given", "waiting"), [(1, 0, 2), (2, 1, 2), (3, 2, 1), (4, 3, 0), (5, 4, 0), (-1, None, 2)]
+)
+def test_an_executor_that_only_starts_does_not_wait_for_room(
+    containers: int, given: int | None, waiting: int, server: Server
+) -> None:
+    own = {"applicationType": "SPARK", "applicationTags": "fawkes-x,stream", "amHostHttpAddress": "n:1"}
+    server.answers[APPS] = live(app(**own, runningContainers=containers))
+    server.answers[f"/proxy/{ONE}/metrics/json/"] = says(gauges("3 1 84 7 120 10 6474 12 1.5"))
+    (row,) = read(server).work or ()
+    assert row.stream is not None
+    assert (row.stream.given, row.waiting, row.running) == (given, waiting, max(1, given or 0))

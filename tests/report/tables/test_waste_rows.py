@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from fawkes.core.preemption.account import Account
 from fawkes.core.preemption.waste import Waste
 from fawkes.report.tables.waste_rows import TASKS, WASTE, waste_in_words, waste_row
@@ -20,10 +24,24 @@ FULL = Account(
 
 def test_an_account_in_words() -> None:
     assert waste_in_words(FULL) == (
-        "Slot time of tasks: 15m00s useful; 1m30s wasted (9.0%), 1m00s of killed work, 20s of dumping and 10s of "
-        "restoring; 30s waited without a slot between a save and the next start. Not known: how 1 tasks went, that had "
-        "run for 10s; when 1 saved tasks ran again"
+        "Slot time of tasks: 15m00s useful; 1m30s wasted (9.0% at least), 1m00s of killed work, 20s of dumping and 10s "
+        "of restoring; 30s waited without a slot between a save and the next start. Not known: how 1 task went, that "
+        "had run for 10s; when 1 saved task ran again"
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({}, "10s wasted (10.0%),"),
+        ({"unknown": 2, "unknown_s": 100}, "10s wasted (5.0% at least),"),
+        ({"unknown": 1}, "10s wasted (10.0% at least),"),
+        ({"unseen": 1}, "10s wasted (10.0% at least),"),
+    ],
+)
+def test_a_part_without_what_is_not_known_is_the_least_that_was_wasted(told: dict[str, Any], words: str) -> None:
+    account = Account(waste=Waste(killed_s=10, useful_s=90), measured=True, killed=1, **told)
+    assert words in waste_in_words(account)
 
 
 def test_where_no_task_had_to_go_there_are_no_words() -> None:

@@ -67,7 +67,7 @@ function card(row) {
     ...pair("wasted slot time", `${known(waste.killed_work_s)} s killed work, ${known(waste.dumping_s)} s dumping, ${known(waste.restoring_s)} s restoring`),
     ...pair("useful slot time", waste.useful_s === null ? "–" : `${known(waste.useful_s)} s`),
     ...pair("saved tasks waited", `${known(waste.waiting_s)} s`),
-    ...pair("not known", `${waste.tasks_unknown} tasks (${known(waste.unknown_s)} s), ${waste.tasks_unseen} resumes`)));
+    ...pair("not known", `tasks: ${waste.tasks_unknown} (${known(waste.unknown_s)} s), resumes: ${waste.tasks_unseen}`)));
   parts.push(...(figures.get(row.cluster) ?? []));
   return el("article", { class: there(row) ? "card" : "card gone", "data-cluster": row.cluster }, ...parts);
 }
