@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -180,6 +181,37 @@ def test_a_task_that_is_saved_goes_on_behind_its_last_number(lease: Lease, start
     assert second.end()[0] == 0
     assert second.calls == ["fawkes.tasks.Image load", "fawkes.tasks.Keep"]
     assert numbers(app) == list(range(1, len(numbers(app)) + 1))
+
+
+@pytest.mark.parametrize(("due", "held", "ended"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_an_order_that_was_cut_off_is_followed_once_when_it_is_given_again(
+    lease: Lease, start: Start, app: Path, due: bool, held: bool, ended: bool
+) -> None:
+    """It is due, and nobody is about to follow it; one that an earlier version gave is not due."""
+    task = start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    (task.folder / "fawkes-order").write_text("save 0\n")
+    if due:
+        (task.folder / "fawkes-due").touch()
+    folder = os.open(task.folder, os.O_RDONLY)
+    if held:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    assert preempt(lease, False) == "before"
+    os.close(folder)
+    if ended:
+        assert (task.end()[0], went(lease)[0]) == (85, "saved")
+    assert (went(lease) == ["runs"], (task.folder / "fawkes-due").exists()) == (not ended, held)
+
+
+def test_an_order_is_followed_although_nobody_listens_any_more(lease: Lease, start: Start, app: Path) -> None:
+    task = start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    read, write = os.pipe()
+    os.close(read)
+    script = tasks.preempt(lease, {ONE: True}, within_s=60).text.encode()
+    done = subprocess.run(["/bin/sh"], input=script, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (task.end()[0], went(lease)[0]) == (85, "saved"), done
 
 
 def test_a_task_that_must_end_is_ended_with_all_that_it_has_started(lease: Lease, start: Start, app: Path) -> None:
