@@ -317,7 +317,8 @@ public final class Master {
             return;
         }
         String[] lines = diagnostics.strip().split("\\s*\n");
-        String last = lines[lines.length - 1].strip();
+        // Behind YARN's own heading comes nothing when the task has said nothing.
+        String last = lines[lines.length - 1].strip().replaceFirst("^Last \\d+ bytes of .*", "");
         String words = last.substring(0, Math.min(LAST_WORDS, last.length()));
         failure = "task " + task.index + " failed " + failures[task.index] + " times, at last " + how + " on " + task.host
                 + (words.isEmpty() ? "" : ": " + words);
