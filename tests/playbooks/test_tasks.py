@@ -290,7 +290,7 @@ def test_the_codes_of_tasks_that_had_to_go_are_failures_of_others(start: Start, 
 
 @pytest.mark.parametrize("saved", ["", "yes"])
 def test_other_codes_and_the_last_words_are_those_of_the_command(start: Start, app: Path, saved: str) -> None:
-    """What is said of an image that is gone is no reason of a failure; the command begins again."""
+    """The words about an image that is gone are no reason of a failure; the command begins again."""
     assert start("echo it failed >&2; exit 7", FAWKES_TASK_SAVED=saved).end() == (7, "it failed\n")
 
 
