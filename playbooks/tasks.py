@@ -66,21 +66,38 @@ folder_of() {
     for folder in "$homes"/*/appcache/*/"$1"; do [ ! -d "$folder" ] || return 0; done
     return 1
 }
-# order CONTAINER WORD UNTIL
+# order CONTAINER WORD UNTIL: `fawkes-due` is there from before the order until it was followed, and the folder is
+# locked meanwhile. So the next script follows an order that was cut off, and none is followed twice.
 order() {
-    folder_of "$1" || { fact "told.$1" gone; return; }
-    [ ! -e "$folder/fawkes-order" ] || { fact "told.$1" before; return; }
-    echo "$3" >"$folder/fawkes-until" && echo "$2 $now" >"$folder/.fawkes-order" &&
-        mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || { fact "told.$1" no; return; }
-    fact "told.$1" yes
+    told=gone; why=
+    ! folder_of "$1" || { told=no; follow "$@" 8<"$folder" || :; }
+    fact "told.$1" $told
+    [ -z "$why" ] || fact "why.$1" "$(printf '%s' "$why" | tail -n 1)"
+}
+follow() {
+    word=$2
+    flock -n 8 || { told=before; return; }
+    if [ -e "$folder/fawkes-order" ]; then
+        told=before
+        [ -e "$folder/fawkes-due" ] && read -r word _ <"$folder/fawkes-order" || return
+    else
+        echo "$3" >"$folder/fawkes-until" && echo >"$folder/fawkes-due" && echo "$2 $now" >"$folder/.fawkes-order" &&
+            mv -f "$folder/.fawkes-order" "$folder/fawkes-order" || return
+        told=yes
+    fi
+    deed "$1" "$word" && rm -f "$folder/fawkes-due"
+}
+deed() {
     # Anew for each: dumps take time, and a number of a process that has ended may be that of another one by then.
-    mine=$(scan | grep "^$1 ")
+    rows=$(scan) || return
+    mine=$(printf '%s\n' "$rows" | grep "^$1 ")
     signal=KILL
     case $2,${mine##* } in
         save,criu)
-            why=$(/bin/sh "$folder/fawkes-criu" dump "$folder/fawkes-work" "$folder/fawkes-criu.tar" 2>&1) && return
-            fact "why.$1" "$(printf '%s' "$why" | tail -n 1)"
-            mine=$(scan | grep "^$1 ")
+            why=$(/bin/sh "$folder/fawkes-criu" dump "$folder/fawkes-work" "$folder/fawkes-criu.tar" 2>&1) &&
+                { why=; return; }
+            rows=$(scan) || return
+            mine=$(printf '%s\n' "$rows" | grep "^$1 ")
             ;;
         save,*) signal=USR1 ;;
     esac
@@ -136,9 +153,9 @@ def look(lease: Lease, *, hold: tuple[int, float] | None = None) -> Script:
 def preempt(lease: Lease, orders: Mapping[str, bool], *, within_s: float) -> Script:
     """Order containers to save themselves (True) or to end, within ``within_s``; one that has an order keeps it.
 
-    Fact ``told.CONTAINER`` is ``yes``, ``before`` (it has its order already), ``gone`` or ``no`` (its folder cannot be
-    written). One that CRIU cannot dump is ended, for the reason ``why.CONTAINER``; dumps go one after another.
-    UserError for what is no container.
+    Fact ``told.CONTAINER`` is ``yes``, ``before`` (it has its order already; one that was cut off is followed now),
+    ``gone`` or ``no`` (its folder cannot be written). One that CRIU cannot dump is ended, for the reason
+    ``why.CONTAINER``; dumps go one after another. UserError for what is no container.
     """
     # Dumps go one after another, so that the time of each counts from the first.
     lines = ["now", f"until=$(($(date +%s) + {max(0, int(within_s))}))"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -27,8 +28,10 @@ LIMIT_S = 30.0
 JAVA = """
 while case $1 in -*) ;; *) false ;; esac; do shift; done
 echo "$@" >>calls
-[ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image || exit ${NO_IMAGE:-3}; }
-[ "$2-$(ls ../full)" != save-../full ] || { echo 'Exception in thread "main" a.B: no room' >&2; exit 1; }
+[ ! -e ../slow ] || sleep 1000
+no() { printf 'Exception in thread "main" a.B: no room\n\tat a.B.main(B.java:1)\n\t... 4 more\n' >&2; exit $1; }
+[ "$2" != load ] || { [ -e ../image ] && cp ../image fawkes-image; } || no ${NO_IMAGE:-3}
+[ "$2" = load ] || [ ! -e ../full ] || no 1
 [ "$2" != save ] || cp fawkes-image ../image
 """
 #: a CRIU that runs, and dumps only where it may
@@ -182,6 +185,37 @@ def test_a_task_that_is_saved_goes_on_behind_its_last_number(lease: Lease, start
     assert numbers(app) == list(range(1, len(numbers(app)) + 1))
 
 
+@pytest.mark.parametrize(("due", "held", "ended"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_an_order_that_was_cut_off_is_followed_once_when_it_is_given_again(
+    lease: Lease, start: Start, app: Path, due: bool, held: bool, ended: bool
+) -> None:
+    """It is due, and nobody is about to follow it; one that an earlier version gave is not due."""
+    task = start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    (task.folder / "fawkes-order").write_text("save 0\n")
+    if due:
+        (task.folder / "fawkes-due").touch()
+    folder = os.open(task.folder, os.O_RDONLY)
+    if held:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    assert preempt(lease, False) == "before"
+    os.close(folder)
+    if ended:
+        assert (task.end()[0], went(lease)[0]) == (85, "saved")
+    assert (went(lease) == ["runs"], (task.folder / "fawkes-due").exists()) == (not ended, held)
+
+
+def test_an_order_is_followed_although_nobody_listens_any_more(lease: Lease, start: Start, app: Path) -> None:
+    task = start(f"trap : USR1; {COUNT}")
+    wait_for(lambda: bool(numbers(app)), "the first number")
+    read, write = os.pipe()
+    os.close(read)
+    script = tasks.preempt(lease, {ONE: True}, within_s=60).text.encode()
+    done = subprocess.run(["/bin/sh"], input=script, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (task.end()[0], went(lease)[0]) == (85, "saved"), done
+
+
 def test_a_task_that_must_end_is_ended_with_all_that_it_has_started(lease: Lease, start: Start, app: Path) -> None:
     task = start("trap : USR1; sleep 1000 & sleep 1000; :")
     wait_for(lambda: f"task.{ONE}" in ok(tasks.look(lease)), "the task")
@@ -223,31 +257,41 @@ def test_what_cannot_be_stored_is_not_called_saved(lease: Lease, start: Start, a
     assert not (app / "image").exists()
 
 
-def test_a_task_that_ends_well_although_it_had_to_go_is_done(lease: Lease, start: Start, app: Path) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "code", "how"),
+    [("none", 0, "ended"), ("full", 84, "killed"), ("slow", None, "runs")],
+)
+def test_a_task_that_ends_well_although_it_had_to_go_is_done_when_its_results_are_kept(
+    lease: Lease, start: Start, app: Path, trouble: str, code: int | None, how: str
+) -> None:
     task = start("trap 'exit 0' USR1; touch ../runs; while :; do sleep 0.01; done")
     wait_for(lambda: (app / "runs").exists(), "the command")
+    (app / trouble).touch()
     preempt(lease, True)
-    assert task.end()[0] == 0
-    assert went(lease)[0] == "ended"
-    assert task.calls == ["fawkes.tasks.Keep"]
+    wait_for(lambda: task.calls == ["fawkes.tasks.Keep"], "the last step")
+    assert code is None or task.end()[0] == code
+    assert went(lease)[0] == how
+    assert (went(lease)[3:] == ["its", "results", "were", "not", "kept:", "no", "room"]) == (trouble == "full")
 
 
-@pytest.mark.parametrize("code", [84, 85])
+def test_results_that_are_not_kept_are_the_last_words_of_a_failure(start: Start, app: Path) -> None:
+    app.mkdir(parents=True)
+    (app / "full").touch()
+    code, said = start(":").end()
+    assert (code, said) == (1, "the command ended with 0, but its results were not kept: no room\n")
+
+
+@pytest.mark.parametrize("code", [83, 84, 85])
 def test_the_codes_of_tasks_that_had_to_go_are_failures_of_others(start: Start, code: int) -> None:
     ended, said = start(f"exit {code}").end()
     assert ended == 1
     assert f"it ended with {code}" in said
 
 
-def test_other_codes_are_those_of_the_command(start: Start) -> None:
-    assert start("exit 7").end()[0] == 7
-
-
-def test_an_image_that_is_gone_lets_the_task_begin_again(start: Start, app: Path) -> None:
-    task = start("touch ../began", FAWKES_TASK_SAVED="yes")
-    code, said = task.end()
-    assert (code, (app / "began").exists()) == (0, True)
-    assert "it begins again" in said
+@pytest.mark.parametrize("saved", ["", "yes"])
+def test_other_codes_and_the_last_words_are_those_of_the_command(start: Start, app: Path, saved: str) -> None:
+    """The words about an image that is gone are no reason of a failure; the command begins again."""
+    assert start("echo it failed >&2; exit 7", FAWKES_TASK_SAVED=saved).end() == (7, "it failed\n")
 
 
 @pytest.mark.parametrize(("code", "calls"), [(86, ["load", "drop"]), (87, ["load", "leave"])])
@@ -269,7 +313,15 @@ def test_an_image_that_cannot_be_used_goes_and_the_task_begins_again(
 @pytest.mark.parametrize("trouble", ["1", "255"])
 def test_an_image_that_hdfs_does_not_give_is_not_given_up(start: Start, app: Path, trouble: str) -> None:
     task = start("touch ../began", FAWKES_TASK_SAVED="yes", NO_IMAGE=trouble)
-    assert task.end()[0] == 1
+    assert task.end() == (83, "what was saved of it cannot be read: no room\n")
+    assert not (app / "began").exists()
+
+
+def test_an_image_that_finds_no_room_on_the_node_is_not_given_up(start: Start, app: Path) -> None:
+    app.mkdir(parents=True)
+    (app / "image").write_text("this is no archive")
+    code, said = start("touch ../began", FAWKES_TASK_SAVED="yes").end()
+    assert (code, said.startswith("what was saved of it cannot be read: ")) == (83, True)
     assert not (app / "began").exists()
 
 

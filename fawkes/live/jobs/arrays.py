@@ -14,8 +14,8 @@ from fawkes.playbook.criu import debian
 from fawkes.playbook.dist.compile.compiled import TASKS, place_of
 
 KIND = arrays.KIND
-#: in the output of a job: where its tasks save themselves, and the file whose name says whose output it is
-SAVED, OWNER = "_saved", "_job."
+#: in the output of a job: what tasks have saved or not written whole, and the file whose name says whose output it is
+PARTS, OWNER = ("_saved", "_temporary"), "_job."
 #: the script of a container
 _SCRIPT = "fawkes-task"
 

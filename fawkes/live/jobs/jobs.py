@@ -165,7 +165,7 @@ class Jobs:
         return {"ended": ended}
 
     def clear(self, effect: ClearSaved) -> Facts:
-        """Remove what tasks of a job have saved, or the notes of a stream; FawkesError while HDFS does not answer."""
+        """Remove what tasks left beside their results, or notes of a stream; FawkesError while HDFS does not answer."""
         hdfs = Hdfs.of(self._setup.masters(self._cluster(effect.cluster)), patience_s=limits.HDFS_S)
         if effect.spec.stream is not None:
             for attempt in range(1, effect.attempt + 1):
@@ -174,7 +174,8 @@ class Jobs:
         output = JobDetails.of(effect.spec.details).output
         # The output may be that of another job, which was there first.
         if hdfs.status(f"{output}/{arrays.OWNER}{effect.job}") is not None:
-            hdfs.delete(f"{output}/{arrays.SAVED}")
+            for part in arrays.PARTS:
+                hdfs.delete(f"{output}/{part}")
         return {}
 
     def steer(self, effect: SteerStream) -> Facts:

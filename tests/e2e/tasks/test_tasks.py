@@ -49,6 +49,15 @@ output = "/out/{id}"
 task_attempts = 2
 command = "[ $FAWKES_TASK_INDEX != 2 ] || { echo the input is empty >&2; exit 3; }"
 """
+#: its command ends well, and HDFS does not take the result
+FULL = """
+kind = "tasks"
+tasks = 1
+memory = "128MiB"
+output = "/full/{id}"
+task_attempts = 2
+command = "echo 1 >$FAWKES_RESULTS/one"
+"""
 #: the third task fails once on each host, when the others have ended
 ONCE = """
 kind = "tasks"
@@ -142,6 +151,24 @@ def test_a_task_that_fails_too_often_fails_the_job_with_index_code_and_host(site
     assert job.life is JobLife.FAILED
     assert "task 2 failed 2 times, at last with exit code 3 on " in job.why
     assert job.why.endswith(": the input is empty")
+
+
+def test_a_task_that_fails_without_a_word_has_none_of_fawkes(site: RealSite) -> None:
+    silent = FAILS.replace("echo the input is empty >&2; ", "").replace("kind", 'checkpoint = "own"\nkind')
+    submit(site, "silent", silent)
+    (job,) = site.until_ended("silent")
+    assert "task 2 failed 2 times, at last with exit code 3 on " in job.why
+    assert not [words for words in ("begins again", "bytes of") if words in job.why]
+
+
+def test_results_that_hdfs_does_not_take_are_the_reason_and_leave_nothing(site: RealSite) -> None:
+    in_shell(site, "hdfs dfs -mkdir /full && hdfs dfsadmin -setSpaceQuota 1 /full")
+    submit(site, "full", FULL)
+    (job,) = site.until_ended("full")
+    left = in_shell(site, "hdfs dfs -ls -C /full/full && hdfs dfs -rm -r -skipTrash /full >&2")
+    assert "task 0 failed 2 times, at last with exit code 1 on " in job.why
+    assert "its results were not kept: The DiskSpace quota of /full is exceeded" in job.why
+    assert left.split() == ["/full/full/_job.full"]
 
 
 def test_the_output_of_somebody_else_is_not_touched(site: RealSite) -> None:

@@ -25,6 +25,7 @@ CHANGED = (
     + MEMORY[(3 << 20) + 4096 :] + b"end"
 )  # fmt: skip
 AGAIN = b"first" + bytes(507) + CHANGED[:-5]
+OTHER = random.Random(33).randbytes(3 << 20)
 
 
 class Store:
@@ -32,6 +33,7 @@ class Store:
 
     def __init__(self, top: Path) -> None:
         self.top = top
+        self.said = ""
 
     @property
     def images(self) -> list[Path]:
@@ -43,22 +45,25 @@ class Store:
         """The words of each file that says of a container when its task went on."""
         return [path.name.split("-") for path in (self.top / "out/_saved/_resumed").glob("[!.]*")]
 
-    def run(self, verb: str, container: str, saved: str = "yes") -> int:
-        """The exit code of the program of a container."""
+    def run(self, verb: str, container: str, saved: str = "yes", program: str = "Image") -> int:
+        """The exit code of a program of a container."""
         (self.top / container).mkdir(exist_ok=True)
         xml = "<property><name>fawkes.tasks.output</name><value>{}</value></property>".format(self.top / "out")
         (self.top / container / "fawkes-tasks.xml").write_text(f"<configuration>{xml}</configuration>")
         hadoop = cache.folder_of(pins.pin(pins.DEFAULT_VERSION)) / "lib/*"
         java = ["java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{compiled.jar_of(compiled.TASKS)}:{hadoop}:."]
         done = subprocess.run(
-            [*java, "fawkes.tasks.Image", verb],
+            [*java, f"fawkes.tasks.{program}", verb],
             cwd=self.top / container,
-            env={**os.environ, "CONTAINER_ID": container, "FAWKES_TASK_INDEX": "0", "FAWKES_TASK_SAVED": saved},
+            env={
+                **os.environ, "CONTAINER_ID": container, "FAWKES_TASK_INDEX": "0", "FAWKES_TASK_SAVED": saved,
+                "FAWKES_RESULTS": "results",
+            },
             capture_output=True,
             text=True,
             check=False,
-        )
-        assert done.returncode in (0, NONE), done.stderr
+        )  # fmt: skip
+        self.said = done.stderr
         return done.returncode
 
     def save(self, container: str, content: bytes) -> None:
@@ -68,12 +73,13 @@ class Store:
         if image.exists():
             image.rename(image.with_name("fawkes-parent"))
         image.write_bytes(content)
-        self.run("save", container)
+        assert self.run("save", container) == 0, self.said
 
     def load(self, container: str) -> bytes | None:
         """The image that a container gets; None: nothing that can be used."""
-        loaded = self.run("load", container) == 0
-        return (self.top / container / "fawkes-image").read_bytes() if loaded else None
+        code = self.run("load", container)
+        assert code in (0, NONE), self.said
+        return None if code else (self.top / container / "fawkes-image").read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +124,9 @@ def test_what_has_changed_too_much_is_whole(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.save("first", MEMORY)
     assert store.load("second") == MEMORY
-    other = random.Random(33).randbytes(3 << 20)
-    store.save("second", other + MEMORY[3 << 20 :])
+    store.save("second", OTHER + MEMORY[3 << 20 :])
     (whole,) = store.images
-    assert whole.read_bytes() == other + MEMORY[3 << 20 :]
+    assert whole.read_bytes() == OTHER + MEMORY[3 << 20 :]
 
 
 def test_an_increment_whose_parent_has_gone_meanwhile_is_whole(store: Store) -> None:
@@ -195,3 +200,63 @@ def test_a_chain_with_a_link_that_is_not_right_gives_what_is_before_it_or_nothin
     harm(before[link])
     assert store.load("fourth") == expected
     assert len(store.images) == (link if expected is None or link else 1)
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        pytest.param(0, None, marks=pytest.mark.nightly),
+        pytest.param(1, MEMORY, marks=pytest.mark.nightly),
+        pytest.param(2, CHANGED, id="the last increment"),
+    ],
+)
+def test_what_cannot_be_read_now_is_passed_over_and_stays_with_all_that_it_needs(
+    store: Store, link: int, expected: bytes | None
+) -> None:
+    before = store.images
+    times = before[link].stat()
+    before[link].rename(store.top / "away")
+    before[link].mkdir()
+    os.utime(before[link], ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert store.load("fourth") == expected
+    store.save("fourth", OTHER)
+    *stay, newest = store.images
+    assert (stay, newest.read_bytes()) == (before, OTHER)
+
+    newest.unlink()
+    before[link].rmdir()
+    (store.top / "away").rename(before[link])
+    assert store.load("fifth") == AGAIN
+
+
+def test_what_one_node_cannot_restore_outlives_what_is_saved_there(store: Store) -> None:
+    before = store.images
+    assert store.load("fourth") == AGAIN
+    assert store.run("leave", "fourth") == 0
+    store.save("fourth", OTHER)
+    assert store.images[:-1] == before
+
+
+def test_a_task_of_which_nothing_was_ever_saved_begins_without_a_word(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert (store.load("first"), "begins again" in store.said) == (None, False)
+    store.save("first", MEMORY)
+    store.images[0].unlink()
+    assert store.load("second") is None
+    assert store.said.endswith("no image of it can be used: it begins again\n")
+
+
+def test_what_cannot_be_stored_leaves_no_part_of_it(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    results = tmp_path / "first/results"
+    results.mkdir(parents=True)
+    (results / "a").write_text("whole")
+    (results / "b").symlink_to("/proc/self/mem")
+    assert store.run("", "first", program="Keep") == 1
+    assert list((tmp_path / "out/_temporary").iterdir()) == []
+
+    (results.parent / "fawkes-image").write_bytes(MEMORY)
+    way = tmp_path / f"out/_saved/0/first-{len(MEMORY)}-{hashlib.sha256(MEMORY).hexdigest()}"
+    (way / "in the way").mkdir(parents=True)
+    assert store.run("save", "first") == 1
+    assert list(way.parent.iterdir()) == [way]

@@ -1,5 +1,6 @@
 package fawkes.tasks;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -16,11 +17,13 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileContext;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.BlockMissingException;
 import org.apache.hadoop.yarn.api.ApplicationConstants;
 
 /**
@@ -28,7 +31,7 @@ import org.apache.hadoop.yarn.api.ApplicationConstants;
  *
  * <p>What has changed little since the image that was loaded (./fawkes-parent) goes as an increment of that one. The
  * name of an image has its size and its SHA-256, and before them the SHA-256 of its parent if it is an increment.
- * Exit code 3: there is none. What HDFS does not say is an error.
+ * Exit code 3: there is none. What HDFS does not say is an error, and what it cannot read now stays for later.
  */
 public final class Image {
     private static final int NONE = 3;
@@ -62,48 +65,72 @@ public final class Image {
         } else if (args[0].equals("drop")) {
             image.drop();
         } else if (args[0].equals("leave")) {
-            image.spec.beginsAgain(image.fs, image.container);
+            image.leave();
         } else if (!image.load()) {
             System.exit(NONE);
         }
     }
 
-    /** A new image is visible only when it is whole; those that it does not need go afterwards. */
+    /** A new image is visible only when it is whole; what it goes on from and does not need goes afterwards. */
     private void save() throws IOException {
         Path own = new Path(folder, "_" + container);
-        List<Path> chain = Files.exists(NAME) ? chain(images(), Files.readString(NAME)) : List.of();
+        List<Path> chain = loaded();
         String digest = digest(FILE);
         String parent = "";
-        if (!chain.isEmpty() && chain.size() < MOST_LINKS && Increment.write(PARENT, FILE, digest, PART)) {
+        if (isWhole(chain) && chain.size() < MOST_LINKS && Increment.write(PARENT, FILE, digest, PART)) {
             Files.move(PART, FILE, StandardCopyOption.REPLACE_EXISTING);
             digest = digest(FILE);
             parent = digestIn(chain.get(0)) + "-";
-        } else {
-            chain = List.of();
         }
-        try (OutputStream out = fs.create(own, true)) {
-            Files.copy(FILE, out);
-        }
-        Path whole = new Path(folder, container + "-" + parent + Files.size(FILE) + "-" + digest);
-        FileContext.getFileContext(fs.getUri(), conf).rename(own, whole, Options.Rename.OVERWRITE);
-        for (FileStatus other : fs.listStatus(folder)) {
-            if (!other.getPath().equals(whole) && !chain.contains(other.getPath())) {
-                fs.delete(other.getPath(), false);
+        try {
+            try (OutputStream out = fs.create(own, true)) {
+                Files.copy(FILE, out);
             }
+            Path whole = new Path(folder, container + "-" + parent + Files.size(FILE) + "-" + digest);
+            FileContext.getFileContext(fs.getUri(), conf).rename(own, whole, Options.Rename.OVERWRITE);
+        } finally {
+            Spec.remove(fs, own);
+        }
+        remove(chain);
+        for (FileStatus part : fs.listStatus(folder, path -> path.getName().startsWith("_"))) {
+            fs.delete(part.getPath(), false);
+        }
+    }
+
+    /** Remove these images but for what others need: one that cannot be read now may come back. */
+    private void remove(List<Path> chain) throws IOException {
+        List<Path> images = images();
+        List<Path> gone = new ArrayList<>(chain);
+        for (Path image : images) {
+            if (!chain.contains(image)) {
+                gone.removeAll(chain(images, digestIn(image)));
+            }
+        }
+        for (Path image : gone) {
+            fs.delete(image, false);
         }
     }
 
     private boolean load() throws IOException {
+        if (!fs.exists(folder)) {
+            return false;
+        }
         List<Path> images = images();
         for (Path image : images) {
-            if (putTogether(chain(images, digestIn(image)))) {
-                Files.writeString(NAME, digestIn(image));
-                tell(fs.getFileStatus(image).getModificationTime());
-                return true;
+            try {
+                if (putTogether(chain(images, digestIn(image)))) {
+                    Files.writeString(NAME, digestIn(image));
+                    tell(fs.getFileStatus(image).getModificationTime());
+                    return true;
+                }
+                System.err.println("the image " + image + " or one that it needs is damaged: it is removed");
+                fs.delete(image, false);
+            } catch (ChecksumException | BlockMissingException | FileNotFoundException error) {
+                // Another replica may come back, with its node.
+                System.err.println("HDFS cannot read the image " + image + " or one that it needs: it stays (" + error + ")");
             }
-            System.err.println("the image " + image + " or one that it needs is damaged: it is removed");
-            fs.delete(image, false);
         }
+        System.err.println("no image of it can be used: it begins again");
         return false;
     }
 
@@ -121,9 +148,19 @@ public final class Image {
 
     /** What was loaded goes: it is whole, and of no use to anybody. */
     private void drop() throws IOException {
+        List<Path> chain = loaded();
+        leave();
+        remove(chain);
+    }
+
+    /** What was loaded is of no use here, and nothing that is saved here goes on from it. */
+    private void leave() throws IOException {
         spec.beginsAgain(fs, container);
-        fs.delete(folder, true);
         Files.delete(NAME);
+    }
+
+    private List<Path> loaded() throws IOException {
+        return Files.exists(NAME) ? chain(images(), Files.readString(NAME)) : List.of();
     }
 
     /** The newest first. */
@@ -136,25 +173,34 @@ public final class Image {
         return List.of(Arrays.stream(images).map(FileStatus::getPath).toArray(Path[]::new));
     }
 
-    /** The image with this SHA-256 and those that it needs, up to a whole one; empty when one of them is missing. */
+    /** The image with this SHA-256 and those that it needs, up to a whole one, or before one that is missing. */
     private static List<Path> chain(List<Path> images, String digest) {
         List<Path> chain = new ArrayList<>();
         for (String wanted = digest; wanted != null; ) {
             String end = "-" + wanted;
             Optional<Path> link = images.stream().filter(path -> path.getName().endsWith(end)).findFirst();
             if (link.isEmpty() || chain.size() == MOST_LINKS) {
-                return List.of();
+                return chain;
             }
             chain.add(link.get());
-            String[] words = link.get().getName().split("-");
-            wanted = words.length > 3 ? words[1] : null;
+            wanted = parentOf(link.get());
         }
         return chain;
     }
 
+    private static boolean isWhole(List<Path> chain) {
+        return !chain.isEmpty() && parentOf(chain.get(chain.size() - 1)) == null;
+    }
+
+    /** The SHA-256 of the image that this one needs, or null. */
+    private static String parentOf(Path image) {
+        String[] words = image.getName().split("-");
+        return words.length > 3 ? words[1] : null;
+    }
+
     /** Bring a chain as one file; false when that is not what was saved. */
     private boolean putTogether(List<Path> chain) throws IOException {
-        for (int link = chain.size() - 1; link >= 0; link--) {
+        for (int link = chain.size() - 1; link >= 0 && isWhole(chain); link--) {
             Path path = chain.get(link);
             Files.deleteIfExists(PART);
             try (InputStream in = fs.open(path)) {
@@ -172,7 +218,7 @@ public final class Image {
                 Files.move(PART, FILE, StandardCopyOption.REPLACE_EXISTING);
             }
         }
-        return !chain.isEmpty();
+        return isWhole(chain);
     }
 
     private static String digestIn(Path image) {

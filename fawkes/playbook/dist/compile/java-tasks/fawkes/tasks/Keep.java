@@ -21,15 +21,16 @@ public final class Keep {
         String container = System.getenv(ApplicationConstants.Environment.CONTAINER_ID.name());
         Path own = fs.makeQualified(new Path(spec.temporary(), container));
         fs.mkdirs(own.getParent());
-        fs.copyFromLocalFile(false, true, new Path(System.getenv("FAWKES_RESULTS")), own);
         try {
+            fs.copyFromLocalFile(false, true, new Path(System.getenv("FAWKES_RESULTS")), own);
             // Unlike FileSystem.rename, this never moves one folder into the other.
             FileContext.getFileContext(fs.getUri(), conf).rename(own, result, Options.Rename.NONE);
         } catch (FileAlreadyExistsException first) {
             System.err.println("an earlier attempt has kept its results: these are not kept");
-            fs.delete(own, true);
+        } finally {
+            Spec.remove(fs, own);
         }
         // After the rename: a task whose results are not there yet may need its image.
-        fs.delete(spec.saved(Integer.parseInt(System.getenv("FAWKES_TASK_INDEX"))), true);
+        Spec.remove(fs, spec.saved(Integer.parseInt(System.getenv("FAWKES_TASK_INDEX"))));
     }
 }

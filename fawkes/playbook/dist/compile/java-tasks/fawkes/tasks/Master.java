@@ -43,6 +43,9 @@ public final class Master {
     private static final int LEFT = 84;
 
     private static final int SAVED = 85;
+    /** Its command has not run, because what was saved of it could not be read there (fawkes-task). */
+    private static final int UNREAD = 83;
+
     private static final Priority EQUAL = Priority.newInstance(1);
     private static final Set<Integer> NOT_ITS_FAULT = Set.of(
             ContainerExitStatus.ABORTED,
@@ -175,6 +178,7 @@ public final class Master {
             spec.complete(fs);
             yarn.unregisterApplicationMaster(FinalApplicationStatus.SUCCEEDED, lastWords, "");
         } else {
+            Spec.remove(fs, spec.temporary());
             yarn.unregisterApplicationMaster(FinalApplicationStatus.FAILED, failure + "\n" + lastWords, "");
         }
         // Before, another attempt of this ApplicationMaster could still need them.
@@ -274,7 +278,7 @@ public final class Master {
         System.err.println("task " + task.index + " on " + task.host + " ended with " + exit);
         if (exit == 0 || hasResult(task.index)) {
             done++;
-        } else if (NOT_ITS_FAULT.contains(exit) || exit == SAVED || exit == LEFT) {
+        } else if (NOT_ITS_FAULT.contains(exit) || exit == SAVED || exit == LEFT || exit == UNREAD) {
             kills[task.index] += exit == LEFT ? 1 : 0;
             away[task.index] = exit == SAVED;
             again.add(task.index);
@@ -313,7 +317,8 @@ public final class Master {
             return;
         }
         String[] lines = diagnostics.strip().split("\\s*\n");
-        String last = lines[lines.length - 1].strip();
+        // Behind YARN's own heading comes nothing when the task has said nothing.
+        String last = lines[lines.length - 1].strip().replaceFirst("^Last \\d+ bytes of .*", "");
         String words = last.substring(0, Math.min(LAST_WORDS, last.length()));
         failure = "task " + task.index + " failed " + failures[task.index] + " times, at last " + how + " on " + task.host
                 + (words.isEmpty() ? "" : ": " + words);

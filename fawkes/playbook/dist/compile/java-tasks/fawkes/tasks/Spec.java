@@ -113,6 +113,15 @@ final class Spec {
         return files == null ? new FileStatus[0] : files;
     }
 
+    /** Remove what nobody needs; what HDFS does not remove now goes with the job. */
+    static void remove(FileSystem fs, Path path) {
+        try {
+            fs.delete(path, true);
+        } catch (IOException error) {
+            System.err.println(path + " is still there: " + error);
+        }
+    }
+
     /** Attempts of tasks write here; the last step of each is to rename its folder to that of the result. */
     Path temporary() {
         return new Path(output, "_temporary");
