@@ -46,7 +46,14 @@ from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of, ways_to
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.plans import ControllerPlan, first_event, known_nodes, refuse_other_names, reread_plan
+from fawkes.live.controller.plans import (
+    ControllerPlan,
+    first_event,
+    known_nodes,
+    refuse_other_names,
+    refuse_other_places,
+    reread_plan,
+)
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
@@ -204,6 +211,7 @@ class Controller:
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
+        refuse_other_places(self._plan, state, seen.leases(self._plan.inventory.pool))
         identity = ControllerIdentity(self._plan.inventory.pool, verdict.epoch, new_controller())
         clusters = Clusters()
         clusters.adopt(state)
