@@ -93,6 +93,8 @@ class Exit(IntEnum):
     """The MR-cluster's own Unix user cannot be used on the node."""
     AWAY = 85
     """The work folder would lie on another mount point than before: its disk is away, and nothing is known of it."""
+    STRANGER = 86
+    """Another controller of the pool has the node: in an older epoch, but not as a start of this ledger."""
 
 
 _REFUSED_ALONE = (
@@ -125,6 +127,11 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         NodeRefusedError,
         "the node belongs to another pool",
         "`fawkes down` of that pool releases it. " + _REFUSED_ALONE,
+    ),
+    Exit.STRANGER: (
+        NodeRefusedError,
+        "another site has the node for a pool of this name",
+        "`fawkes down` there releases it. " + _REFUSED_ALONE,
     ),
     Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
     Exit.FENCED: (
@@ -251,6 +258,8 @@ class Lease:
     ``cluster`` "" asks for the node itself, whoever holds it (folders, software). ``epoch`` grows by one with each
     start of the controller; ``controller`` tells two of the same epoch apart (a restored backup). ``place`` is where
     the work folder lies as far as is known, "FOLDER on MOUNT POINT": nothing is changed where it would lie elsewhere.
+    ``starts`` is the epoch before which each lease is history, and "EPOCH:CONTROLLER" of each start of the ledger: only
+    their leases are taken for its own. Empty: it was seen already that the node's is.
     """
 
     node: str
@@ -261,6 +270,7 @@ class Lease:
     epoch: int
     controller: str
     place: str = ""
+    starts: str = ""
 
     def __post_init__(self) -> None:
         for key, name in (("pool", self.pool), ("controller", self.controller), ("node", self.node)):
@@ -347,6 +357,13 @@ fi
 [ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
 [ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
     refuse 78 "controller $controller has the same epoch $epoch"
+my_starts={starts}
+if [ -n "$my_starts" ] && [ "$controller" != "$my_controller" ] && [ "$controller" != hand ]; then
+    case " $my_starts " in *" $epoch:$controller "*) ;; *)
+        [ "$epoch" -lt "${my_starts%% *}" ] ||
+            refuse 86 "epoch $epoch of controller $controller was never a start of this ledger" ;;
+    esac
+fi
 mine=no
 [ "$cluster" = "$my_cluster" ] && [ "$generation" = "$my_generation" ] && mine=yes
 # Scripts of an older epoch are refused already: the numbers of a new one may begin anew.
@@ -407,7 +424,8 @@ def _lease_values(lease: Lease) -> dict[str, Value]:
 def _checked(lease: Lease, *, mends: bool) -> Script:
     """The lease is read, under the lock, and refused where it does not allow this one."""
     lib = Script(PRELUDE) + Script.of(_MY_LEASE, **_lease_values(lease))
-    return kept_text("lib", lib) + Script('eval "$lib"') + Script.of(_READ_LEASE, mends="yes" if mends else "no")
+    read = Script.of(_READ_LEASE, mends="yes" if mends else "no", starts=lease.starts)
+    return kept_text("lib", lib) + Script('eval "$lib"') + read
 
 
 def changing(

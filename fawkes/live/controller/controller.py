@@ -211,7 +211,6 @@ class Controller:
         stack.callback(fleet.close)
         seen = ruling.look(fleet, known, within_s=ssh.answer_s)
         verdict = self._judge(ledger, state, seen)
-        refuse_other_places(self._plan, state, seen.leases(self._plan.inventory.pool))
         identity = ControllerIdentity(self._plan.inventory.pool, verdict.epoch, new_controller())
         clusters = Clusters()
         clusters.adopt(state)
@@ -219,6 +218,9 @@ class Controller:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         ground.place_of = lambda node: state.nodes[node].place if node in state.nodes else ""
+        claimed = {lease.node for lease in verdict.leases}
+        starts = ruling.past(ledger, state)
+        ground.starts_for = lambda node: "" if node in claimed else starts
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -232,7 +234,7 @@ class Controller:
         )
         stack.callback(world.close)
         self._reign = Reign(ground, lambda: [cluster.master for cluster in clusters.all()], self._refused)
-        self._claimed = [lease.node for lease in verdict.leases]
+        self._claimed = sorted(claimed)
         self._ledger = ledger
         if verdict.standing is not FolderStanding.RULES:
             self._claim_first(ledger, identity)
@@ -282,7 +284,11 @@ class Controller:
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.NodeAnswers) -> Ruling:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
-        return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+        verdict = ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+        refuse_other_places(self._plan, state, seen.leases(pool))
+        if note := ruling.apart(verdict):
+            self._say(note)
+        return verdict
 
     def _claim_first(self, ledger: Ledger, identity: ControllerIdentity) -> None:
         """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""
