@@ -34,8 +34,6 @@ class FolderStanding(StrEnum):
     """It has no ledger, but the pool has or had a controller."""
     STRANGER = "stranger"
     """Nodes know a controller that was never a start of its ledger, and none that was."""
-    BLIND = "blind"
-    """It has no ledger, and no node answers: nobody can say who rules the pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +76,17 @@ class Ruling:
     strangers: tuple[LeaseSeen, ...] = ()
 
 
-def judge(
-    known: KnownPool | None,
-    *,
-    in_place: bool,
-    leases: Iterable[LeaseSeen],
-    all_answered: bool,
-    any_answered: bool = True,
-) -> Ruling:
+def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Ruling:
     """The standing of a state folder to the leases of its pool.
 
     ``known`` is None without a ledger. ``in_place``: the ledger lies where it was sealed, or was never sealed.
-    ``all_answered``: there is no node whose lease is not known; ``any_answered``: there is one whose lease is known.
+    ``all_answered``: there is no node whose lease is not known.
     """
     seen = sorted((lease for lease in leases if lease.epoch or lease.cluster), key=lambda lease: lease.node)
     epoch = max([lease.epoch for lease in seen] + [0 if known is None else known.epoch]) + 1
     if known is None:
-        nobody = FolderStanding.RULES if any_answered else FolderStanding.BLIND
-        return Ruling(FolderStanding.EMPTY if seen else nobody, tuple(seen), epoch)
+        # A node that is silent is looked at before anything is written there: a new pool need not wait for it.
+        return Ruling(FolderStanding.EMPTY if seen else FolderStanding.RULES, tuple(seen), epoch)
     if ahead := [lease for lease in seen if _ahead(known, lease)]:
         return Ruling(FolderStanding.BEHIND, tuple(ahead), epoch)
     own = [lease for lease in seen if _own(known, lease)]

@@ -117,7 +117,7 @@ class Adoption:
             look = later
         leases = look.leases(pool)
         verdict = judge(None, in_place=True, leases=leases, all_answered=not look.silent)
-        if verdict.standing is not FolderStanding.EMPTY:
+        if verdict.standing is FolderStanding.RULES:
             silent = f"; {len(look.silent)} do not answer" if look.silent else ""
             then = "Make them answer and try again" if look.silent else "Start a new pool with `fawkes run`"
             hint = f"Nothing was changed. {then}"

@@ -109,7 +109,6 @@ def rule(
         in_place=in_place,
         leases=leases,
         all_answered=not seen.silent,
-        any_answered=bool(seen.facts),
     )
     if verdict.standing is FolderStanding.RULES:
         return verdict
@@ -163,10 +162,6 @@ def _refusal(verdict: Ruling, seal: str, pool: str, where: str, ledger: Ledger |
             "`fawkes run --take-over`"
         )
         return ElsewhereError(_copied(seal), where=where, hint=hint)
-    if verdict.standing is FolderStanding.BLIND:
-        what = f"there is no ledger here, and no node answers: nobody knows whether pool {pool} has a controller"
-        hint = "Nothing was changed. `fawkes check` says why no node answers; one that does is enough for a first start"
-        return ElsewhereError(what, where=where, hint=hint)
     if verdict.standing is FolderStanding.STRANGER:
         hint = (
             "No node was changed. Use the site of that controller, or give this one another pool and other nodes; "

@@ -53,12 +53,8 @@ def test_the_cases_of_the_record(
     assert judge(known, in_place=in_place, leases=leases, all_answered=True).standing is standing, case
 
 
-def test_without_a_ledger_one_node_that_answers_is_enough_and_none_is_not() -> None:
-    """A second site without host keys once started three times, and took the pool away from its living controller."""
-    for answered, standing in ((True, FolderStanding.RULES), (False, FolderStanding.BLIND)):
-        verdict = judge(None, in_place=True, leases=[], all_answered=False, any_answered=answered)
-        assert verdict.standing is standing
-    assert judge(OWN, in_place=True, leases=[], all_answered=False, any_answered=False).standing is FolderStanding.RULES
+def test_a_new_pool_begins_while_nodes_are_off() -> None:
+    assert judge(None, in_place=True, leases=[], all_answered=False).standing is FolderStanding.RULES
 
 
 def test_a_node_of_another_controller_is_set_apart_beside_its_own() -> None:
