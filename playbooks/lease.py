@@ -14,16 +14,33 @@ from typing import Any
 
 from fawkes.playbook import Lease, Script, changing, hand_lease, lease_change, play, reading, task
 
+# A free node on which processes of the pool run, but not of the hand-over that comes: those of another site, whose work
+# folder is another one and whose pool has the same name. A wipe would end them.
+_UNEXPLAINED = r"""
+left=
+[ -n "$cluster" ] || for file in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null); do
+    grep -qzxF "FAWKES_POOL=$my_pool" "$file" || continue
+    ! grep -qzxF "FAWKES_CLUSTER=$my_cluster" "$file" ||
+        { grep -qz '^FAWKES_GENERATION=' "$file" && ! grep -qzxF "FAWKES_GENERATION=$my_generation" "$file"; } ||
+        continue
+    file=${file#/proc/}
+    left="$left ${file%/environ}"
+done 2>/dev/null
+[ -z "$left" ] || refuse 86 "processes of pool $my_pool run here, and the lease in $work does not name them:$left"
+"""
+
 
 def take(lease: Lease) -> Script:
     """Hold a free node for the lease's MR-cluster; taking it again changes nothing.
 
-    Exit HELD where another MR-cluster or generation holds it, CLOSED for one that was told to leave. Fact ``lease``
+    Exit HELD where another MR-cluster or generation holds it, CLOSED for one that was told to leave, STRANGER where
+    processes of the pool run on a free node. Fact ``lease``
     is ``taken`` or ``kept``, ``place`` the work folder and its mount point (`Lease.place`).
     """
     return lease_change(
         lease,
-        r"""
+        _UNEXPLAINED
+        + r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
 check_open
 write_lease "$my_cluster" "$my_generation"
@@ -36,12 +53,13 @@ fact place "${place:-$(place_of "$work")}"
 def close(lease: Lease) -> Script:
     """Let nothing more be begun for the lease's MR-cluster: it leaves the node, only the wipe is to follow.
 
-    A free node is held for it until it was wiped. Exit HELD where another MR-cluster or generation holds it. Fact
-    ``lease`` is ``closed``.
+    A free node is held for it until it was wiped. Exit HELD where another MR-cluster or generation holds it, STRANGER
+    as in `take`. Fact ``lease`` is ``closed``.
     """
     return lease_change(
         lease,
-        r"""
+        _UNEXPLAINED
+        + r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
 [ "$closed" -ge "$my_generation" ] || closed=$my_generation
 write_lease "$my_cluster" "$my_generation"

@@ -53,7 +53,7 @@ def renew(lease: Lease, quotas: Mapping[str, int | None], *, lifetime_s: float =
     script = Script.of(
         _RENEW,
         # As they stand in the file.
-        lines=[f"{key}={value}" for key, value in asdict(lease).items() if key not in ("work_dir", "place")],
+        lines=[f"{key}={value}" for key, value in asdict(lease).items() if key not in ("work_dir", "place", "starts")],
         file=lease.work_dir / "lease",
         generation=lease.generation,
         quotas=lease.folders.quotas,

@@ -93,6 +93,8 @@ class Exit(IntEnum):
     """The MR-cluster's own Unix user cannot be used on the node."""
     AWAY = 85
     """The work folder would lie on another mount point than before: its disk is away, and nothing is known of it."""
+    STRANGER = 86
+    """Another controller of the pool has the node: in an older epoch, but not as a start of this ledger."""
 
 
 _REFUSED_ALONE = (
@@ -125,6 +127,11 @@ _MEANING: Mapping[int, tuple[type[FawkesError], str, str]] = {
         NodeRefusedError,
         "the node belongs to another pool",
         "`fawkes down` of that pool releases it. " + _REFUSED_ALONE,
+    ),
+    Exit.STRANGER: (
+        NodeRefusedError,
+        "another site has the node for a pool of this name",
+        "`fawkes down` there releases it. " + _REFUSED_ALONE,
     ),
     Exit.DAMAGED: (NodeRefusedError, "the node's lease is damaged", _REFUSED_ALONE),
     Exit.FENCED: (
@@ -253,6 +260,8 @@ class Lease:
     ``cluster`` "" asks for the node itself, whoever holds it (folders, software). ``epoch`` grows by one with each
     start of the controller; ``controller`` tells two of the same epoch apart (a restored backup). ``place`` is where
     the work folder lies as far as is known, "FOLDER on MOUNT POINT": nothing is changed where it would lie elsewhere.
+    ``starts`` is the epoch before which each lease is history, and "EPOCH:CONTROLLER" of each start of the ledger: only
+    their leases are taken for its own. Empty: it was seen already that the node's is.
     """
 
     node: str
@@ -263,6 +272,7 @@ class Lease:
     epoch: int
     controller: str
     place: str = ""
+    starts: str = ""
 
     def __post_init__(self) -> None:
         for key in ("pool", "controller", "node", *(["cluster"] if self.cluster else [])):
@@ -299,7 +309,7 @@ aside() {
 
 _MY_LEASE = r"""
 work={work_dir}; my_node={node}; my_pool={pool}; my_cluster={cluster}; my_generation={generation}
-my_epoch={epoch}; my_controller={controller}; my_place={place}
+my_epoch={epoch}; my_controller={controller}; my_place={place}; my_starts={starts}
 """
 
 _READ_LEASE = r"""
@@ -344,6 +354,12 @@ fi
 [ "$epoch" -le "$my_epoch" ] || refuse 78 "epoch $epoch of controller $controller is newer than $my_epoch"
 [ "$epoch" -lt "$my_epoch" ] || [ "$controller" = "$my_controller" ] ||
     refuse 78 "controller $controller has the same epoch $epoch"
+if [ -n "$my_starts" ] && [ "$controller" != "$my_controller" ] && [ "$controller" != hand ]; then
+    case " $my_starts " in *" $epoch:$controller "*) ;; *)
+        [ "$epoch" -lt "${my_starts%% *}" ] ||
+            refuse 86 "epoch $epoch of controller $controller was never a start of this ledger" ;;
+    esac
+fi
 mine=no
 [ "$cluster" = "$my_cluster" ] && [ "$generation" = "$my_generation" ] && mine=yes
 # Scripts of an older epoch are refused already: the numbers of a new one may begin anew.

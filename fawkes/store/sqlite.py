@@ -129,6 +129,14 @@ class LedgerReader:
         except (KeyError, ValueError):
             raise steps.damaged(self.path, "its identity is missing") from None
 
+    def starts(self) -> list[tuple[int, str, bool]]:
+        """The epoch and the controller of each `Started`, and whether it adopted a pool. The rest is not decoded."""
+        rows, starts = self._steps.after(0, kinds=(Started.__name__,)), []
+        while (row := self._ask(lambda: next(rows, None))) is not None:
+            event: Any = self._read(lambda plain: plain, row.event, row.seq)
+            starts.append((int(event["epoch"]), str(event["controller"]), event.get("adopted") is not None))
+        return starts
+
     def note(self, key: str) -> str:
         """The controller's note under a key, kept in the ledger beside its steps; empty when there is none."""
         row = self._ask(lambda: self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone())

@@ -3,6 +3,7 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,27 @@ def test_a_newer_controller_closes_anew(lease_of: LeaseOf) -> None:
     ok(node.wipe(new))
     ok(leases.release(new))
     assert ok(leases.take(lease_of("beta", generation=1, epoch=5)))["lease"] == "taken"
+
+
+def test_a_node_on_which_another_site_of_the_pool_runs_is_neither_taken_nor_wiped(taken: Lease) -> None:
+    """Its work folder is another one, so that no lease is in the way: a deployment once ended all of its daemons."""
+    second = replace(taken, work_dir=taken.work_dir.parent / "second", generation=2, controller="c2")
+    daemon = subprocess.Popen(["sleep", "1000"], env={**os.environ, **taken.marks("namenode")})
+    try:
+        for script in (leases.take(second), leases.close(second)):
+            ran = sh(script)
+            assert ran.exit == Exit.STRANGER
+            assert ran.stderr.endswith(f"the lease in {second.work_dir} does not name them: {daemon.pid}\n")
+        assert sh(node.wipe(second)).exit == Exit.NOT_TAKEN
+        assert daemon.poll() is None
+        # Its own: whoever holds the node by its lease, and whose disk was lost under its daemons.
+        for lease in (taken, replace(taken, work_dir=second.work_dir)):
+            ok(leases.take(lease))
+            ok(leases.close(lease))
+        ok(node.wipe(taken))
+        assert daemon.wait(10) != 0
+    finally:
+        daemon.kill()
 
 
 def test_forget_only_a_free_node(taken: Lease, lease_of: LeaseOf) -> None:

@@ -178,8 +178,10 @@ def test_daemons_are_in_a_scope_and_those_of_others_are_left_alone(
     machine: Machine, lease_of: LeaseOf, tmp_path: Path
 ) -> None:
     started = {}
+    # Of another pool: a second site of the same one gets no node on which the first has processes.
     for name in ("alpha", "alphabet"):
-        lease = prepared(machine, replace(lease_of(name), work_dir=PurePosixPath(tmp_path / name)))
+        right = replace(lease_of(name), work_dir=PurePosixPath(tmp_path / name))
+        lease = prepared(machine, replace(right, pool=f"{right.pool}-{name}"))
         facts = machine.ok(hadoop.start(lease, [hadoop.Daemon("datanode", ["/bin/sleep", "4242"])]))
         assert facts["daemon.datanode"] == "started"
         (pid,) = machine.ok(node.verify(lease)).all("process")

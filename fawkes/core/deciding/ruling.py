@@ -17,6 +17,9 @@ BEAT_US = 5_000_000
 ALIVE_US = 12 * BEAT_US // 5
 """Two beats and a little: within this time a controller that lives leaves another one."""
 
+BY_HAND = "hand"
+"""The controller in a lease that an administrator wrote (``fab``)."""
+
 
 class FolderStanding(StrEnum):
     """The standing of a state folder to its pool."""
@@ -29,6 +32,8 @@ class FolderStanding(StrEnum):
     """Nodes know of later starts or hand-overs: a restored backup, or an older copy."""
     EMPTY = "empty"
     """It has no ledger, but the pool has or had a controller."""
+    STRANGER = "stranger"
+    """Nodes know a controller that was never a start of its ledger, and none that was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,22 +51,29 @@ class LeaseSeen:
 class KnownPool:
     """The pool as a ledger knows it: its latest start, and the generation of each node's latest hand-over.
 
-    ``claimed`` is the epoch and the id of a take-over that was under way when its controller ended.
+    ``claimed`` is the epoch and the id of a take-over that was under way when its controller ended. ``starts`` are the
+    earlier ones, as epoch and id. ``adopted`` is the epoch in which it was adopted: what was before is its history.
     """
 
     epoch: int = 0
     controller: str = ""
     generations: Mapping[NodeId, int] = field(default_factory=dict)
     claimed: tuple[int, str] | None = None
+    starts: frozenset[tuple[int, str]] = frozenset()
+    adopted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The standing of a folder, and the leases that show it, by node. ``epoch`` is the one that a start would have."""
+    """The standing of a folder, and the leases that show it, by node. ``epoch`` is the one that a start would have.
+
+    ``strangers`` are leases of other controllers, in older epochs: a start leaves their nodes alone.
+    """
 
     standing: FolderStanding
     leases: tuple[LeaseSeen, ...]
     epoch: int
+    strangers: tuple[LeaseSeen, ...] = ()
 
 
 def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen], all_answered: bool) -> Ruling:
@@ -73,13 +85,23 @@ def judge(known: KnownPool | None, *, in_place: bool, leases: Iterable[LeaseSeen
     seen = sorted((lease for lease in leases if lease.epoch or lease.cluster), key=lambda lease: lease.node)
     epoch = max([lease.epoch for lease in seen] + [0 if known is None else known.epoch]) + 1
     if known is None:
+        # A node that is silent is looked at before anything is written there: a new pool need not wait for it.
         return Ruling(FolderStanding.EMPTY if seen else FolderStanding.RULES, tuple(seen), epoch)
-    ahead = [lease for lease in seen if _ahead(known, lease)]
-    if ahead:
+    if ahead := [lease for lease in seen if _ahead(known, lease)]:
         return Ruling(FolderStanding.BEHIND, tuple(ahead), epoch)
-    if in_place or (all_answered and not seen):
-        return Ruling(FolderStanding.RULES, tuple(seen), epoch)
-    return Ruling(FolderStanding.ELSEWHERE, tuple(seen), epoch)
+    own = [lease for lease in seen if _own(known, lease)]
+    strangers = tuple(lease for lease in seen if lease not in own)
+    if strangers and not own:
+        return Ruling(FolderStanding.STRANGER, (), epoch, strangers)
+    rules = in_place or (all_answered and not seen)
+    return Ruling(FolderStanding.RULES if rules else FolderStanding.ELSEWHERE, tuple(own), epoch, strangers)
+
+
+def _own(known: KnownPool, lease: LeaseSeen) -> bool:
+    """True for the lease of a start of this ledger, or of one that it adopted; and for one that was written by hand."""
+    start = (lease.epoch, lease.controller)
+    starts = {(known.epoch, known.controller), known.claimed, *known.starts}
+    return lease.controller == BY_HAND or lease.epoch < known.adopted or start in starts
 
 
 def _ahead(known: KnownPool, lease: LeaseSeen) -> bool:

@@ -46,7 +46,14 @@ from fawkes.live.controller.answers import answers
 from fawkes.live.controller.check import fleet_of, ways_to
 from fawkes.live.controller.control import ControlServer
 from fawkes.live.controller.data_answers import DataAnswers
-from fawkes.live.controller.plans import ControllerPlan, first_event, known_nodes, refuse_other_names, reread_plan
+from fawkes.live.controller.plans import (
+    ControllerPlan,
+    first_event,
+    known_nodes,
+    refuse_other_names,
+    refuse_other_places,
+    reread_plan,
+)
 from fawkes.live.controller.restoring import Restorer
 from fawkes.live.controller.ruling import Reign
 from fawkes.live.controller.world import Hands, LiveWorld
@@ -209,6 +216,9 @@ class Controller:
             provide_needed(state, self._say, self._fetch)
         ground = Ground(known, identity, fleet, command_s=ssh.command_timeout_us / SECOND_US, threads=ssh.fanout)
         ground.place_of = lambda node: state.nodes[node].place if node in state.nodes else ""
+        claimed = {lease.node for lease in verdict.leases}
+        starts = ruling.past(ledger, state)
+        ground.starts_for = lambda node: "" if node in claimed else starts
         mailbox = Mailbox(Clock(state.now_us))
         world = LiveWorld(
             mailbox,
@@ -222,7 +232,7 @@ class Controller:
         )
         stack.callback(world.close)
         self._reign = Reign(ground, lambda: [cluster.master for cluster in clusters.all()], self._refused)
-        self._claimed = [lease.node for lease in verdict.leases]
+        self._claimed = sorted(claimed)
         self._ledger = ledger
         if verdict.standing is not FolderStanding.RULES:
             self._claim_first(ledger, identity)
@@ -271,7 +281,11 @@ class Controller:
 
     def _judge(self, ledger: Ledger | None, state: State, seen: ruling.NodeAnswers) -> Ruling:
         pool, where = self._plan.inventory.pool, str(self._plan.site.state_dir)
-        return ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+        verdict = ruling.rule(ledger, state, seen, pool=pool, where=where, take_over=self._take_over)
+        refuse_other_places(self._plan, state, seen.leases(pool))
+        if note := ruling.apart(verdict):
+            self._say(note)
+        return verdict
 
     def _claim_first(self, ledger: Ledger, identity: ControllerIdentity) -> None:
         """Take the nodes over before this start is stored: one that another was quicker with changes nothing."""

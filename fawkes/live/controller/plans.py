@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from json import dumps
 from typing import TypeVar
 
 from fawkes.base.catalog import CatalogFile
@@ -15,6 +16,8 @@ from fawkes.config.nodes.inventory import Inventory, InventoryNode, inventory_no
 from fawkes.config.settings.reload import reread
 from fawkes.config.settings.settings import SiteSettings
 from fawkes.config.site.site import Site
+from fawkes.core.deciding.places import is_there, other_place
+from fawkes.core.deciding.ruling import LeaseSeen
 from fawkes.core.state.state import State
 from fawkes.core.values.events import PolicyText, Reloaded, Started
 from fawkes.core.values.lifecycle import HELD
@@ -147,7 +150,7 @@ def refuse_other_names(new: ControllerPlan, view: State) -> None:
     """ConfigError when MR-clusters hold nodes, and the inventory has another name for the pool or for one of these.
 
     Nodes refuse a controller of another pool. Masters know nodes by their addresses: of two names for one they would
-    say what is true of neither.
+    say what is true of neither. ``refuse_other_places`` follows, as far as it needs no node.
     """
     file, listed = str(new.site.inventory_file), new.inventory.nodes
     held = any(state.owner is not None for state in view.nodes.values())
@@ -159,16 +162,52 @@ def refuse_other_names(new: ControllerPlan, view: State) -> None:
             hint=f'Write pool = "{view.rules.pool}"; another pool needs a site folder of its own (`fawkes init`)',
         )
     names = {address: node.name for node in listed for address in _addresses(node)}
-    for old in _forgotten(listed, view):
-        state = view.nodes[NodeId(old.name)]
-        name = next((names[address] for address in _addresses(old) if address in names), None)
-        if name is not None and state.owner is not None:
+    there = {node.name for node in listed}
+    for old in _forgotten((), view):
+        state, is_listed = view.nodes[NodeId(old.name)], old.name in there
+        name = next((taken for address in _addresses(old) if (taken := names.get(address, old.name)) != old.name), "")
+        if name and (is_listed or state.owner is not None):
+            hint = (
+                f"Keep the name {old.name} until the node has left: fawkes drain {old.name}. Then rename it, and "
+                'let the lease of the old name be forgotten: the page `operations`, "A node that is refused"'
+            )
+            if is_listed:
+                hint = f"Keep the addresses of both until {old.name} is free: fawkes drain {old.name}"
+            holder = f" with {state.owner}" if state.owner else ""
             raise ConfigError(
-                f"has the address of {old.name} ({old.address}), which is {state.life} with {state.owner}",
+                f"has the address of {old.name} ({old.address}), which is {state.life}{holder}",
                 file=file,
                 key=name,
-                hint=f"Keep the name {old.name} until the node has left: fawkes drain {old.name}. Then rename it, and "
-                'let the lease of the old name be forgotten: the page `operations`, "A node that is refused"',
+                hint=hint,
+            )
+    refuse_other_places(new, view, None)
+
+
+def refuse_other_places(new: ControllerPlan, view: State, leases: Iterable[LeaseSeen] | None) -> None:
+    """ConfigError when the inventory has another place for a node that is held: its data would be left where it is.
+
+    ``leases`` are those that the nodes of the inventory have. None: they are not known yet, and ways are not judged.
+    """
+    seen = None if leases is None else {lease.node: lease for lease in leases}
+    for node in map(_node, new.inventory.nodes):
+        if (held := view.nodes.get(node.id)) is None:
+            continue
+        same = seen is None or is_there(held, seen.get(node.id))
+        for key in other_place(held, node, same_machine=same):
+            holder = held.owner or "an MR-cluster that is no more"
+            was, now = held.node.details[key], node.details[key]
+            where = "" if same else ", and no lease there says that this is the same machine"
+            hint = f"Write {key} = {dumps(was)} into [node.{node.id}] until the node is free (`fawkes drain {node.id}`)"
+            if not same:
+                hint += (
+                    ". If its machine is reached in another way now, let it answer there, then start again; a new "
+                    "machine in its place needs a new name"
+                )
+            raise ConfigError(
+                f"is {now!r}, but {holder} holds the node with {was!r}{where}",
+                file=str(new.site.inventory_file),
+                key=f"{node.id}.{key}",
+                hint=hint,
             )
 
 
@@ -206,6 +245,8 @@ def reread_plan(started: ControllerPlan, engine: Engine) -> Reloaded:
     nodes, moved, waiting = _nodes(engine.view, new.inventory.nodes)
     texts += moved
     restart += waiting
+    known = "inventory.toml (ssh.known_hosts)"
+    restart += [known] * (new.inventory.known_hosts != started.inventory.known_hosts)
     restart += ["playbooks/"] * (new.playbooks != started.playbooks and "playbooks" not in restart)
     return Reloaded(
         at_us=0,

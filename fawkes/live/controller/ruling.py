@@ -71,10 +71,13 @@ def look(fleet: Fleet, nodes: Iterable[InventoryNode], *, within_s: float) -> No
     return NodeAnswers(facts, silent)
 
 
-def known(ledger: Ledger, view: State) -> KnownPool:
-    """The pool as a ledger knows it."""
+def known(ledger: Ledger, view: State, *, starts: bool = True) -> KnownPool:
+    """The pool as a ledger knows it; without ``starts`` only its latest start, for which no step is read."""
     epoch, _, controller = ledger.note(CLAIM).partition(" ")
+    begun = ledger.starts() if starts else []
     return KnownPool(
+        starts=frozenset(start[:2] for start in begun),
+        adopted=max([since for since, _, adopted in begun if adopted], default=0),
         epoch=ledger.identity().last_epoch,
         controller="" if view.rules is None else view.rules.controller,
         generations={node: state.generation for node, state in view.nodes.items()},
@@ -97,10 +100,14 @@ def rule(
     """
     seal = "" if ledger is None else ledger.note(SEAL)
     in_place = ledger is None or not seal or same_place(seal, place_of(ledger.path))
+    leases = seen.leases(pool)
+    # The steps of all starts are read only where a node is not of the latest one.
+    latest = None if view.rules is None else (view.rules.epoch, view.rules.controller)
+    earlier = any((lease.epoch, lease.controller) != latest for lease in leases)
     verdict = judge(
-        None if ledger is None else known(ledger, view),
+        None if ledger is None else known(ledger, view, starts=earlier),
         in_place=in_place,
-        leases=seen.leases(pool),
+        leases=leases,
         all_answered=not seen.silent,
     )
     if verdict.standing is FolderStanding.RULES:
@@ -110,6 +117,29 @@ def rule(
         take_over(f"{where} {_copied(seal)}. The controller with the original is shut out for good{silent}")
         return verdict
     raise _refusal(verdict, seal, pool, where, ledger)
+
+
+def past(ledger: Ledger, view: State) -> str:
+    """The starts of a ledger, for scripts on nodes whose lease is not known to be that of one (`Lease.starts`)."""
+    pool = known(ledger, view)
+    starts = sorted({*pool.starts, *([pool.claimed] if pool.claimed else [])})
+    return " ".join([str(pool.adopted), *(f"{epoch}:{controller}" for epoch, controller in starts)])
+
+
+def apart(verdict: Ruling) -> str:
+    """Words about nodes that are left alone, because another controller has them; empty without any."""
+    if not verdict.strangers:
+        return ""
+    return f"{_strangers(verdict)}. They are left alone; {_APART}"
+
+
+def _strangers(verdict: Ruling) -> str:
+    newest = max(verdict.strangers, key=lambda lease: lease.epoch)
+    nodes, who = fold([lease.node for lease in verdict.strangers]), controller_name(newest.controller)
+    return f"{nodes} know epoch {newest.epoch} of a controller that was never a start of this ledger ({who})"
+
+
+_APART = 'the page `operations`, "A node that is refused", says how to take them, if that controller is no more'
 
 
 def not_asked(seen: NodeAnswers) -> str:
@@ -132,6 +162,12 @@ def _refusal(verdict: Ruling, seal: str, pool: str, where: str, ledger: Ledger |
             "`fawkes run --take-over`"
         )
         return ElsewhereError(_copied(seal), where=where, hint=hint)
+    if verdict.standing is FolderStanding.STRANGER:
+        hint = (
+            "No node was changed. Use the site of that controller, or give this one another pool and other nodes; "
+            "if the ledger of that controller is lost, move this folder away and run `fawkes adopt`"
+        )
+        return ElsewhereError(_strangers(verdict), where=where, hint=hint)
     assert newest is not None
     if ledger is None:
         hint = (

@@ -94,6 +94,8 @@ class Ground:
         self.shell = shell
         #: where the work folder of a node lies, as the ledger has it; empty: not known
         self.place_of: Callable[[NodeId], str] = lambda node: ""
+        #: the starts of the ledger, for a node whose lease was not seen to be that of one of them (`Lease.starts`)
+        self.starts_for: Callable[[NodeId], str] = lambda node: ""
         self.command_s = command_s
         self._most = threads
 
@@ -116,6 +118,7 @@ class Ground:
             epoch=self.identity.epoch,
             controller=self.identity.controller,
             place=self.place_of(node),
+            starts=self.starts_for(node),
         )
 
     def folders(self, node: NodeId, cluster: ClusterId) -> Folders:

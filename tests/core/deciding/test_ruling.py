@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,10 @@ from fawkes.core.deciding.ruling import FolderStanding, KnownPool, LeaseSeen, al
 from fawkes.core.values.model import NodeId
 
 ONE, TWO = NodeId("node01"), NodeId("node02")
-OWN = KnownPool(epoch=7, controller="us", generations={ONE: 3, TWO: 1})
+OWN = KnownPool(
+    epoch=7, controller="us", generations={ONE: 3, TWO: 1}, starts=frozenset({(5, "before"), (2, "us"), (7, "us")})
+)
+ADOPTED = replace(OWN, starts=frozenset({(6, "adopts"), (7, "us")}), adopted=6)
 
 
 def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation: int = 3) -> LeaseSeen:
@@ -30,7 +35,11 @@ def lease(node: NodeId = ONE, epoch: int = 7, controller: str = "us", generation
         ("another one of the same epoch", OWN, True, [lease(controller="they")], FolderStanding.BEHIND),
         ("a backup from before a hand-over", OWN, True, [lease(generation=4)], FolderStanding.BEHIND),
         ("a node that it has never handed out", OWN, True, [lease(NodeId("new"), generation=1)], FolderStanding.BEHIND),
-        ("an older hand-over of an earlier ledger", OWN, True, [lease(epoch=2, generation=9)], FolderStanding.RULES),
+        ("an older hand-over of an earlier start", OWN, True, [lease(epoch=2, generation=9)], FolderStanding.RULES),
+        ("an older start of another ledger", OWN, True, [lease(epoch=5, controller="they")], FolderStanding.STRANGER),
+        ("the same from a copy", OWN, False, [lease(epoch=5, controller="they")], FolderStanding.STRANGER),
+        ("a start before it was adopted", ADOPTED, True, [lease(epoch=5, controller="lost")], FolderStanding.RULES),
+        ("another one since then", ADOPTED, True, [lease(epoch=6, controller="they")], FolderStanding.STRANGER),
         ("an empty folder, nodes that are held", None, True, [lease()], FolderStanding.EMPTY),
         ("an empty folder, a free node", None, True, [lease(generation=0)], FolderStanding.EMPTY),
         ("a new pool", None, True, [], FolderStanding.RULES),
@@ -42,6 +51,17 @@ def test_the_cases_of_the_record(
     case: str, known: KnownPool | None, in_place: bool, leases: list[LeaseSeen], standing: FolderStanding
 ) -> None:
     assert judge(known, in_place=in_place, leases=leases, all_answered=True).standing is standing, case
+
+
+def test_a_new_pool_begins_while_nodes_are_off() -> None:
+    assert judge(None, in_place=True, leases=[], all_answered=False).standing is FolderStanding.RULES
+
+
+def test_a_node_of_another_controller_is_set_apart_beside_its_own() -> None:
+    own, other = lease(), lease(TWO, epoch=4, controller="they")
+    for in_place, standing in ((True, FolderStanding.RULES), (False, FolderStanding.ELSEWHERE)):
+        verdict = judge(OWN, in_place=in_place, leases=[own, other], all_answered=True)
+        assert (verdict.standing, verdict.leases, verdict.strangers) == (standing, (own,), (other,))
 
 
 def test_a_copy_is_not_believed_because_no_node_answers() -> None:

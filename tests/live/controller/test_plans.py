@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,11 +14,19 @@ from fawkes.base.errors import ConfigError
 from fawkes.cli.main import cli
 from fawkes.config.nodes.inventory import inventory_node
 from fawkes.config.site.site import Site
+from fawkes.core.deciding.ruling import LeaseSeen
 from fawkes.core.values.decision import PutNode
 from fawkes.core.values.events import Event, Reloaded
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.live.controller.control import ControlServer
-from fawkes.live.controller.plans import ControllerPlan, first_event, known_nodes, plan, reread_plan
+from fawkes.live.controller.plans import (
+    ControllerPlan,
+    first_event,
+    known_nodes,
+    plan,
+    refuse_other_places,
+    reread_plan,
+)
 from fawkes.live.nodes.ground import ControllerIdentity
 from tests.cli.conftest import INVENTORY
 from tests.support.desk import Desk
@@ -94,6 +103,78 @@ def test_a_machine_that_is_held_gets_no_second_name(site: Site) -> None:
     reread_plan(begun, desk.engine)
     listed = plan(site, shadow=False).inventory.nodes
     assert known_nodes(listed, desk.state) == list(listed)
+
+
+def hold(desk: Desk, node: str, **more: Any) -> None:
+    changes: dict[str, Any] = {"life": NodeLife.SERVING, "owner": ClusterId("c"), "generation": 7} | more
+    desk.state.apply(PutNode(replace(desk.state.nodes[NodeId(node)], **changes)))
+
+
+@pytest.mark.parametrize("more", [{}, {"life": NodeLife.LOST, "owner": None}])
+@pytest.mark.parametrize(("key", "now"), [("work_dir", "/elsewhere"), ("user", "other")])
+def test_a_node_that_is_held_keeps_its_work_folder_and_its_user(
+    site: Site, key: str, now: str, more: dict[str, Any]
+) -> None:
+    """A wipe of the new folder once called a node free while all data lay in the old one."""
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    site.inventory_file.write_text(INVENTORY + f'[node.node01]\n{key} = "{now}"\n')
+    other = plan(site, shadow=False)
+    refuse_other_places(other, desk.state, [])
+    hold(desk, "node01", **more)
+    was = getattr(begun.inventory.node("node01"), key)
+    with pytest.raises(ConfigError, match=rf"node01.{key}: is '{now}', but .* holds the node with '{was}'") as refused:
+        reread_plan(begun, desk.engine)
+    assert f'Write {key} = "{was}" into [node.node01] until the node is free' in refused.value.hint
+    with pytest.raises(ConfigError, match=rf"node01.{key}: is"):
+        refuse_other_places(other, desk.state, [lease_of("c", 7)])
+
+
+def lease_of(cluster: str, generation: int) -> LeaseSeen:
+    return LeaseSeen(node=NodeId("node01"), epoch=1, controller="c", cluster=cluster, generation=generation)
+
+
+@pytest.mark.parametrize("change", ['address = "10.9.9.9"', "port = 2222", 'data_address = "10.9.9.9"'])
+@pytest.mark.parametrize("leases", [[], [lease_of("c", 6)], [lease_of("", 0)], [lease_of("other", 7)]])
+def test_a_start_takes_another_machine_for_a_node_that_is_held_only_with_its_lease(
+    site: Site, change: str, leases: list[LeaseSeen]
+) -> None:
+    """A controller once began a second set of daemons on the wrong machine, and called all nodes free in the end."""
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    hold(desk, "node01")
+    site.inventory_file.write_text(INVENTORY + f"[node.node01]\n{change}\n")
+    assert reread_plan(begun, desk.engine).restart == ("inventory.toml (node01)",)
+    other = plan(site, shadow=False)
+    with pytest.raises(ConfigError, match=r"no lease there says that this is the same machine"):
+        refuse_other_places(other, desk.state, leases)
+    refuse_other_places(other, desk.state, [lease_of("c", 7)])
+    hold(desk, "node01", life=NodeLife.FREE, owner=None)
+    refuse_other_places(other, desk.state, leases)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        '[node.node01]\naddress = "{two}"\n[node.node02]\naddress = "{one}"\n',
+        '[node.node01]\naddress = "10.9.9.9"\n[node.node06]\naddress = "{one}"\n',
+    ],
+)
+def test_the_address_of_a_node_that_is_held_is_given_to_no_other(site: Site, change: str) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    hold(desk, "node01")
+    one, two = (begun.inventory.node(name).address for name in ("node01", "node02"))
+    site.inventory_file.write_text(INVENTORY.replace("[01-05]", "[01-06]") + change.format(one=one, two=two))
+    with pytest.raises(ConfigError, match=rf"node0[26]: has the address of node01 \({one}\), .* serving with c"):
+        reread_plan(begun, desk.engine)
+
+
+def test_host_keys_of_another_file_count_after_a_restart(site: Site) -> None:
+    begun = plan(site, shadow=False)
+    desk = working(begun)
+    site.inventory_file.write_text(INVENTORY.replace("[ssh]", '[ssh]\nknown_hosts = "other"'))
+    assert reread_plan(begun, desk.engine).restart == ("inventory.toml (ssh.known_hosts)",)
 
 
 def test_a_pool_that_holds_nodes_keeps_its_name(site: Site) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from fawkes.base.errors import ElsewhereError, FawkesError, RefusedError
+from fawkes.base.errors import ElsewhereError, FawkesError, NodeRefusedError, RefusedError
 from fawkes.core.deciding.ruling import FolderStanding, Ruling
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterId, NodeId
 from fawkes.engine import rebuild
 from fawkes.live.controller import ruling
 from fawkes.live.controller.ruling import Reign
+from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import lease
+from fawkes.live.nodes.playbooks import node as book
 from fawkes.store.place import place_of
 from fawkes.store.schema import CLAIM, SEAL
 from fawkes.store.sqlite import LEDGER_FILE, Ledger
@@ -151,6 +153,58 @@ def test_an_empty_folder_is_led_to_adopt_and_stays_empty(pool: Pool) -> None:
         pool.start(empty, lambda what: None)
     assert "fawkes adopt" in refused.value.hint
     assert not empty.exists()
+
+
+def test_a_second_site_is_refused_however_often_it_was_started(pool: Pool) -> None:
+    """Its epoch grew with each start that saw no node, until it was newer than that of the living controller."""
+    second = pool.base / "second"
+    pool.fleet.off = set(NAMES)
+    for epoch in (1, 2, 3):
+        assert pool.start(second) == Ruling(FolderStanding.RULES, (), epoch)
+        pool.begun(second, epoch, f"second-{epoch}")
+    pool.fleet.off, leases = set(), pool.leases()
+    with pytest.raises(ElsewhereError, match=r"node\[01-02\] know epoch 2 of a controller that was never") as refused:
+        pool.start(second, lambda what: None)
+    assert "fawkes adopt" in refused.value.hint
+    assert pool.leases() == leases
+
+
+def test_a_node_that_answers_later_is_changed_only_if_its_lease_is_of_this_ledger(pool: Pool) -> None:
+    """Each script looks before it writes anything; other nodes go on."""
+    second = pool.base / "second"
+    pool.fleet.off = {"node01", "node02"}
+    for epoch in (1, 2, 3):
+        pool.begun(second, epoch, f"second-{epoch}")
+    assert pool.start(second).standing is FolderStanding.RULES
+    pool.fleet.off, leases = set(), pool.leases()
+    ground = pool.fleet.ground(3, "second-3")
+    right = ground_of(ground, second).lease(NodeId("node01"), ClusterId("b"), 9)
+    for script in (lease.take(right), lease.close(right), lease.claim(replace(right, cluster="")), book.wipe(right)):
+        with pytest.raises(NodeRefusedError, match="another site has the node for a pool of this name") as refused:
+            ground.run(NodeId("node01"), script, "taking")
+        assert "epoch 2 of controller true was never a start of this ledger" in refused.value.what
+    assert pool.leases() == leases
+    right = ground.lease(NodeId("node03"), ClusterId("b"), 9)
+    ground.run(NodeId("node03"), lease.take(right), "taking")
+    ground.run(NodeId("node03"), lease.release(right), "releasing")
+    ruled = pool.start(second)
+    assert [row.node for row in ruled.leases] == ["node03"]
+    assert ruling.apart(ruled).startswith("node[01-02] know epoch 2 of a controller that was never a start")
+
+
+def ground_of(ground: Ground, folder: Path) -> Ground:
+    with closing(Ledger(folder)) as ledger:
+        starts = ruling.past(ledger, rebuild(ledger.entries()))
+    ground.starts_for = lambda node: starts
+    return ground
+
+
+def test_a_silent_node_with_the_lease_of_an_earlier_start_is_its_own(pool: Pool) -> None:
+    pool.begun(pool.folder, 3, "later")
+    ground = ground_of(pool.fleet.ground(3, "later"), pool.folder)
+    reign = Reign(ground, tuple, lambda error: None)
+    reign.claim_in_turn([NodeId(name) for name in NAMES])
+    assert [text.count("controller=later") for text in pool.leases()] == [1, 1, 1]
 
 
 def test_damage_and_other_pools_are_no_evidence(pool: Pool) -> None:
