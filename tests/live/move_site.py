@@ -53,7 +53,9 @@ class FakeSetup(PlayedSetup):
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         # Masters that are gone answer nobody: the server is that of the others.
-        return masters_at("http://127.0.0.1:1" if cluster.master in self.site.silent else self.site.server.url)
+        return masters_at(
+            "http://127.0.0.1:1" if cluster.master in self.site.silent else self.site.server.url, self.key
+        )
 
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
         return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}

@@ -105,7 +105,7 @@ class PairSetup(PlayedSetup):
         self.site = site
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return masters_at(f"{self.site.server.url}/{cluster.master}")
+        return masters_at(f"{self.site.server.url}/{cluster.master}", self.key)
 
     def journal_url(self, cluster: LiveCluster, at: NodeId) -> str:
         return f"{self.site.server.url}/{at}/journal"

@@ -92,6 +92,9 @@ def holds(cluster: ClusterState) -> str:
     """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
     if cluster.silent_us is not None:
         return alerts.in_words(ClusterAlert.SILENT)
+    if alerts.about(cluster, ClusterAlert.UNASKED):
+        # Without the KDC its client could not log in either.
+        return alerts.text(cluster, ClusterAlert.UNASKED)
     for kind in UNUSABLE:
         if why := reason(cluster, kind):
             return f"{alerts.in_words(kind)}: {why}"
@@ -180,7 +183,7 @@ def lasted(draft: Draft, name: str) -> None:
             detail = f"after {seconds} s of silence their daemons count as lost"
             draft.put_cluster(alerts.raised(cluster, ClusterAlert.SILENT, detail))
         return
-    if not _is_judged(cluster):
+    if not _is_judged(cluster) or alerts.about(cluster, ClusterAlert.UNASKED):
         return
     for kind in UNUSABLE:
         why, there = reason(cluster, kind), alerts.about(cluster, kind)

@@ -28,6 +28,7 @@ _WORDS: Mapping[ClusterAlert, str] = {
     ClusterAlert.THIN: "blocks of its input have fewer replicas than wanted",
     ClusterAlert.STUCK: "tasks wait and none runs",
     ClusterAlert.SILENT: "its masters do not answer",
+    ClusterAlert.UNASKED: "the controller cannot ask its masters",
     ClusterAlert.MEMBERS: "its masters do not have its new member list",
     ClusterAlert.MASTERS: "its masters are lost",
     ClusterAlert.COPY: "its masters' data is not copied",
@@ -50,6 +51,7 @@ _EARLIER: Mapping[str, ClusterAlert] = {
 _WORST_FIRST = (
     ClusterAlert.MASTERS,
     ClusterAlert.SILENT,
+    ClusterAlert.UNASKED,
     ClusterAlert.NODE,
     ClusterAlert.MISSING,
     ClusterAlert.WRITES,

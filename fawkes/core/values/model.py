@@ -100,6 +100,8 @@ class ClusterAlert(StrEnum):
     """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
     SILENT = "silent"
     """Nothing was heard of its masters for too long; the alert ends when they answer."""
+    UNASKED = "unasked"
+    """The controller cannot ask its masters, for want of a ticket; the alert ends when it has asked them."""
     MEMBERS = "members"
     """A member list did not get to its masters; the alert ends with the next list that does."""
     MASTERS = "masters"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.errors import SiteError, UserError
 
 _VERSION = b"\x05\x02"
 _AS_USUAL = "Make it with `kadmin ktadd -k FILE PRINCIPAL ...`"
 
 
-class TicketError(FawkesError):
-    """The KDC gave no ticket, or a server did not accept it."""
+class TicketError(SiteError):
+    """The controller has no ticket, or a server did not accept it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -33,7 +33,7 @@ from fawkes.live.nodes.playbooks import hadoop, lease
 from fawkes.live.nodes.playbooks import moving as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, NoTicketError, UnreadableError
 
 _log = logging.getLogger(__name__)
 #: an address that no DataNode has: the report is not about one that leaves
@@ -167,6 +167,9 @@ class Handover(Change, ABC):
                 self._open_hdfs(seen, late)
                 if self._members_back(addresses, seen, late) and self._serves(addresses, seen):
                     return True
+            except NoTicketError:
+                # This try cannot know when they serve: the next one goes on from here.
+                raise
             except UnreadableError as error:
                 self._waits(str(error))
             self._check_alive(look, [self._to], _MASTERS, ("running", "absent"))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fawkes.base.errors import FawkesError, HostError
+from fawkes.base.errors import FawkesError, HostError, SiteError
 from fawkes.core.jobs.displaced import NEWEST
 from fawkes.core.values.effects import MoveMasters
 from fawkes.core.values.model import Facts, NodeId, Plain
@@ -95,7 +95,7 @@ class DataHandover(Handover):
         if not self._effect.planned:
             return UntouchedError(error)
         standing, objection = self._means.standing(self._before, old), None
-        if standing.state != "answers":
+        if standing.state not in ("answers", "unknown"):
             objection = self._no_source(standing)
             if objection is None and self._take(old):
                 self._go_back(error)
@@ -136,6 +136,9 @@ class DataHandover(Handover):
         self._standing = self._means.standing(self._before, self._old)
         if self._standing.state == "answers" and not self._effect.planned:
             raise StayError("its masters answer, so they stay where they are", where=self._before.id)
+        if self._standing.state == "unknown":
+            error = SiteError("it is not known whether its masters still run", where=self._before.id)
+            raise UntouchedError(error) from error
         if self._effect.planned and (objection := self._no_source(self._standing)):
             raise objection
 

@@ -27,7 +27,7 @@ from fawkes.live.nodes.playbooks import hadoop, moving
 from fawkes.live.wire import masters
 from fawkes.live.wire.hadoop_rpc import RpcError
 from fawkes.live.wire.masters import MasterAddresses, YarnApplication
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, OwnFaultError, UnreadableError
 
 _log = logging.getLogger(__name__)
 #: a ResourceManager's own word for one that waits to be told to begin
@@ -76,9 +76,12 @@ class Takeover(Handover):
             raise HostError(f"{said}, so it cannot take over {name}", host=self._to)
 
     def _answers(self) -> bool:
-        """True if the old masters work at this moment."""
+        """True if the old masters work at this moment; OwnFaultError when they cannot be asked."""
         try:
             masters.answer(self._setup.masters(self._before), Deadline.after(limits.ALIVE_S))
+        except OwnFaultError:
+            # They may serve: nobody is stopped for that.
+            raise
         except UnreadableError:
             return False
         return self._pair.state(self._before, self._old, Deadline.after(limits.ALIVE_S)) == ha.ACTIVE

@@ -93,6 +93,7 @@ def test_an_image_that_is_gone_is_not_waited_for() -> None:
 
 HELD: Mapping[str, tuple[Mapping[str, object], str]] = {
     "nothing is said": ({"old": None}, "not known whether they still run"),
+    "they could not be asked": ({"old": "unknown"}, "not known whether they still run"),
     "no copy": ({"copied_us": None}, "there is no copy"),
     "a copy of no time": ({"copied_us": "soon"}, "there is no copy"),
     "an old copy": ({"copied_us": 0, "since": 1000}, "s older than their last answer"),

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from fawkes.base.errors import HostError
+from fawkes.base.errors import HostError, is_of_site
 from fawkes.core.values.effects import LookAtMasters, MoveMasters
 from fawkes.live.clusters.given import Given
 from fawkes.live.edits import edit_log, stamps
@@ -22,6 +22,7 @@ from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, says
 from tests.live.masters_site import DATA, EDITS, LAST, NODES, OLD, ORIGIN, THIRD, TO, C
 from tests.live.move_site import APPLICATION, MISSING, SEGMENT, Site
+from tests.live.played import NoTicket
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +112,27 @@ def test_masters_that_answer_are_not_replaced(site: Site) -> None:
     assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
     assert not (site.root(TO) / "nn").exists()
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_masters_that_could_not_be_asked_are_not_stopped(site: Site, planned: bool) -> None:
+    site.serves(*NODES)
+    site.copies.take()
+    site.start(OLD)
+    site.setup.key = NoTicket()
+    facts = site.look()
+    assert (facts["old"], facts["applications"]) == ("unknown", None)
+    with pytest.raises(UntouchedError, match="it is not known whether its masters still run") as caught:
+        site.move(planned=planned)
+    assert is_of_site(caught.value)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    site.fleet.off = {OLD}
+    assert site.look()["old"] == "unknown", "a node that is off may be only cut off"
+
+
+def test_masters_that_do_not_run_by_the_word_of_their_node_need_no_ticket(site: Site) -> None:
+    site.setup.key = NoTicket()
+    assert site.look()["old"] == "stopped"
 
 
 def test_stopped_masters_lose_nothing(site: Site) -> None:
