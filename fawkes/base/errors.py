@@ -115,11 +115,6 @@ class SiteError(FawkesError):
     """
 
 
-def is_of_site(error: BaseException | None) -> bool:
-    """True if an error, or one that it follows from, says that the site lacks something."""
-    return error is not None and (isinstance(error, SiteError) or is_of_site(error.__cause__))
-
-
 class PartialError(FawkesError):
     """Some hosts did it, some did not: ``failed`` maps each host that failed to its reason."""
 

@@ -81,6 +81,7 @@ class PlayedSetup(Setup):
     url = "http://127.0.0.1:1"
     #: how the controller shows who it is
     key: Key = ""
+    no_keytab = False
 
     def __init__(self) -> None:
         """Without releases and doors."""

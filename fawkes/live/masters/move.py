@@ -141,6 +141,12 @@ class DataHandover(Handover):
             raise UntouchedError(error) from error
         if self._effect.planned and (objection := self._no_source(self._standing)):
             raise objection
+        try:
+            self._build([*self._reached, *([] if self._standing.state == "silent" else [self._old])])
+        except FawkesError as error:
+            if self._effect.planned:
+                raise StayError(f"its masters stay on {self._old}: {error}", where=self._before.id) from error
+            raise UntouchedError(error) from error
 
     def _hand_over(self) -> None:
         """Stop the old masters, put their data on the new node, tell the members; what is planned goes back if not."""
@@ -184,7 +190,9 @@ class DataHandover(Handover):
         """Start the masters on their old node again: nothing was begun elsewhere."""
         _log.warning("%s: its masters stay on %s: %s", self._before.id, self._old, why)
         try:
-            self._tell(self._before)
+            with suppress(SiteError):
+                # Where nothing new can be built, what lies there is theirs.
+                self._tell(self._before)
             starts = self._starts([self._old], hadoop.DAEMONS, self._before)
             self._run(self._old, starts[self._old], "starting the masters again")
         except FawkesError as error:

@@ -74,6 +74,10 @@ class Takeover(Handover):
         if here != ha.STANDBY:
             said = "it does not answer" if here is None else f"its NameNode says that it is {here}"
             raise HostError(f"{said}, so it cannot take over {name}", host=self._to)
+        # Nobody is stopped for an order that could not be given.
+        self._setup.session(self._cluster)
+        if planned:
+            self._setup.files(self._cluster, self._to, self._cluster.members[self._to].role)
 
     def _answers(self) -> bool:
         """True if the old masters work at this moment; OwnFaultError when they cannot be asked."""

@@ -19,7 +19,7 @@ pytest.importorskip("gssapi", reason="`make ready` installs it")
 
 import gssapi
 
-from fawkes.base.errors import ConfigError, UserError
+from fawkes.base.errors import ConfigError, SiteError, UserError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails
 from fawkes.config.settings.kerberos import KerberosSite
 from fawkes.core.values.model import ClusterId
@@ -238,6 +238,15 @@ def test_one_ticket_serves_many_requests_however_short_its_life_is(site: Kerbero
     for _ in range(3):
         tickets.proof(WEB)
     assert (kdc.folder / "kdc.log").read_text().count("AS_REQ") == issued
+
+
+def test_a_keytab_that_becomes_unusable_later_is_a_lack_of_the_site(site: KerberosSite, tmp_path: Path) -> None:
+    """Not a word about the node that was to get it, and no end of an MR-cluster as for a wrong file."""
+    kerberos = Kerberos(site, tmp_path / "tls")
+    kerberos.files(ALPHA, DETAILS)
+    (site.keytabs / "alpha.keytab").chmod(0o644)
+    with pytest.raises(SiteError, match=r"alpha.keytab: other users can read this keytab\. Run `chmod 600"):
+        kerberos.files(ALPHA, DETAILS)
 
 
 def test_nobody_waits_for_a_kdc_that_hangs_while_the_ticket_is_good(

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from fawkes.base.errors import FawkesError, HostError, is_of_site
+from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import MoveMasters
 from fawkes.live.hadoop.doors import LIST
+from fawkes.live.kerberos.keytab import is_of_site
 from fawkes.live.masters.succession import StayError
 from fawkes.live.wire.hadoop_rpc import RpcError
 from fawkes.live.wire.rest import OwnFaultError
