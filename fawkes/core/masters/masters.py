@@ -159,7 +159,7 @@ def over_time(draft: Draft, pending: PutPending) -> None:
         standby.over_time(draft, cluster, pending)
     elif cluster.moving is None:
         return
-    elif begins and pending.tries >= draft.settings.deploy_attempts:
+    elif begins and pending.tries >= draft.settings.deploy_attempts and not cluster.moving.site:
         masters_begun.journal_given_up(draft, cluster, cluster.moving)
     elif begins or isinstance(pending.effect, MoveMasters):
         masters_begun.again(draft, pending)

@@ -74,7 +74,7 @@ class NodeAlert(StrEnum):
     LATE = "late"
     """It has waited for the same thing for long while it came up or was wiped."""
     NO_RELEASE = "no release"
-    """The controller has not the release of Hadoop that the node needs."""
+    """The controller has not what any node would need: a release of Hadoop, or the site's KDC and keytab."""
     SILENT = "silent"
     """It belongs to nobody, and does not answer or says otherwise: no MR-cluster gets it before that has passed."""
 
@@ -270,6 +270,7 @@ class MastersMove:
     ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
     ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
     has ``failed``, and may have ``written`` on the new node. ``unreadable``: the old image is there, its edits are not.
+    ``site``: its latest try failed for want of something of the site, which counts against no node.
     """
 
     cause: MoveCause
@@ -282,6 +283,7 @@ class MastersMove:
     failed: bool = False
     written: bool = False
     unreadable: bool = False
+    site: bool = False
 
     @property
     def planned(self) -> bool:
