@@ -230,6 +230,10 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             _OF_NODES[kind](draft, draft.node(NodeId(name)))
         case Key.DOUBT | Key.SILENT | Key.HOLD:
             _OF_NAMES[kind](draft, name)
+        case Key.LOGIN:
+            draft.settle(pending.key)
+            service.logs_in(draft, ClusterId(name))
+            jobs.release(draft, ClusterId(name))
         case Key.SERVICE:
             service.lasted(draft, name)
             jobs.release(draft, ClusterId(name))

@@ -88,10 +88,12 @@ def reason(cluster: ClusterState, kind: ClusterAlert) -> str | None:
     return None if cluster.service is None else _REASONS[kind](cluster, cluster.service)
 
 
-def holds(cluster: ClusterState) -> str:
+def holds(draft: Draft, cluster: ClusterState) -> str:
     """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
     if cluster.silent_us is not None:
         return alerts.in_words(ClusterAlert.SILENT)
+    if draft.pending(Key.LOGIN.of(cluster.id)) is not None:
+        return alerts.text(cluster, ClusterAlert.NO_LOGIN)
     if alerts.about(cluster, ClusterAlert.UNASKED):
         # Without the KDC its client could not log in either.
         return alerts.text(cluster, ClusterAlert.UNASKED)
@@ -168,6 +170,23 @@ def doubt(draft: Draft, cluster: ClusterState) -> None:
     """Masters have begun not to answer: users are told before that means anything for their node."""
     if draft.settings.unusable_us < draft.settings.silent_us:
         _wait(draft, Key.SERVICE.of(cluster.id), draft.settings.unusable_us)
+
+
+def no_login(draft: Draft, name: ClusterId, error: str) -> None:
+    """A client could not log in: no other one begins for a while, for it would fail as well."""
+    cluster = draft.cluster(name)
+    if cluster is not None:
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.NO_LOGIN, error))
+        draft.expect(Key.LOGIN.of(name), draft.settings.retry_max_us)
+
+
+def logs_in(draft: Draft, name: ClusterId, application: str = "") -> None:
+    """Clients can log in again, as far as is known: one has an ``application``, or nobody waits to try."""
+    cluster = draft.cluster(name)
+    queued = any(job.life is JobLife.QUEUED for job in draft.jobs_of(name))
+    if cluster is not None and alerts.about(cluster, ClusterAlert.NO_LOGIN) and (application or not queued):
+        draft.settle(Key.LOGIN.of(name))
+        draft.put_cluster(alerts.ended(cluster, ClusterAlert.NO_LOGIN))
 
 
 def lasted(draft: Draft, name: str) -> None:

@@ -36,6 +36,7 @@ _WORDS: Mapping[ClusterAlert, str] = {
     ClusterAlert.STANDBY: "its second NameNode cannot take over",
     ClusterAlert.NO_WRITES: "HDFS takes no writes",
     ClusterAlert.NO_RUNS: "YARN runs nothing",
+    ClusterAlert.NO_LOGIN: "its jobs cannot begin",
     ClusterAlert.ADMISSION: "its admission policy fails",
     ClusterAlert.PREEMPTION: "its preemption policy fails",
 }
@@ -57,6 +58,7 @@ _WORST_FIRST = (
     ClusterAlert.WRITES,
     ClusterAlert.NO_WRITES,
     ClusterAlert.NO_RUNS,
+    ClusterAlert.NO_LOGIN,
     ClusterAlert.UNREADABLE,
     ClusterAlert.THIN,
     ClusterAlert.STAGE,

@@ -116,6 +116,8 @@ class ClusterAlert(StrEnum):
     """Its HDFS takes no writes; the alert ends once it has taken them again for a while (`core.service`)."""
     NO_RUNS = "no-runs"
     """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
+    NO_LOGIN = "no-login"
+    """A client could not log in at the KDC; the alert ends with the next one that has, or when no job waits."""
     ADMISSION = "admission"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
     PREEMPTION = "preemption"
