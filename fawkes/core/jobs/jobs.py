@@ -95,7 +95,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
     state = draft.cluster(cluster)
     if state is None or not state.active or state.moving is not None:
         return
-    if why := service.holds(draft, state):
+    if why := service.held(draft, state):
         if asks is not None:
             draft.say("job-held", job=asks, cluster=cluster, error=why)
         return
@@ -110,7 +110,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
 def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], admitted: deadlines.Pass | None) -> None:
     """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
     state = draft.cluster(cluster)
-    if state is None or not state.active or state.moving is not None or service.holds(draft, state):
+    if state is None or not state.active or state.moving is not None or service.held(draft, state):
         return
     if draft.admission is None:
         _next_in_line(draft, state, seen)

@@ -88,12 +88,10 @@ def reason(cluster: ClusterState, kind: ClusterAlert) -> str | None:
     return None if cluster.service is None else _REASONS[kind](cluster, cluster.service)
 
 
-def holds(draft: Draft, cluster: ClusterState) -> str:
+def holds(cluster: ClusterState) -> str:
     """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
     if cluster.silent_us is not None:
         return alerts.in_words(ClusterAlert.SILENT)
-    if draft.pending(Key.LOGIN.of(cluster.id)) is not None:
-        return alerts.text(cluster, ClusterAlert.NO_LOGIN)
     if alerts.about(cluster, ClusterAlert.UNASKED):
         # Without the KDC its client could not log in either.
         return alerts.text(cluster, ClusterAlert.UNASKED)
@@ -104,6 +102,12 @@ def holds(draft: Draft, cluster: ClusterState) -> str:
             over = "" if why is None else ". This is over, and jobs begin in a moment"
             return alerts.text(cluster, kind) + over
     return ""
+
+
+def held(draft: Draft, cluster: ClusterState) -> str:
+    """The same, and also for a while after a client could not log in."""
+    waits = draft.pending(Key.LOGIN.of(cluster.id)) is not None
+    return alerts.text(cluster, ClusterAlert.NO_LOGIN) if waits else holds(cluster)
 
 
 def seen(draft: Draft, event: ServiceSeen) -> None:
@@ -187,6 +191,12 @@ def logs_in(draft: Draft, name: ClusterId, application: str = "") -> None:
     if cluster is not None and alerts.about(cluster, ClusterAlert.NO_LOGIN) and (application or not queued):
         draft.settle(Key.LOGIN.of(name))
         draft.put_cluster(alerts.ended(cluster, ClusterAlert.NO_LOGIN))
+
+
+def log_in_again(draft: Draft, name: str) -> None:
+    """Let the next client try it; nobody knows more until then."""
+    draft.settle(Key.LOGIN.of(name))
+    logs_in(draft, ClusterId(name))
 
 
 def lasted(draft: Draft, name: str) -> None:

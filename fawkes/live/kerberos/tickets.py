@@ -182,6 +182,11 @@ def _step(context: gssapi.SecurityContext, token: bytes | None, keytab: Path) ->
 
 
 def _no_ticket(error: GSSError, keytab: Path) -> TicketError:
+    if not os.access(keytab, os.R_OK):
+        # The library goes on without it, and complains of something else.
+        why = "the controller cannot read this keytab" if keytab.exists() else "this keytab is not there"
+        hint = f"Put it back, or make it with `kadmin ktadd -k {keytab} PRINCIPAL ...`"
+        return TicketError(why, where=str(keytab), hint=hint)
     reason = _reason(error)
     return TicketError(f"the KDC gave no ticket: {reason}", where=str(keytab), hint=_hint(reason.lower()))
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from fawkes.base.errors import FawkesError
 from fawkes.live.kerberos.certificates import made, opened
 from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE_PASSWORD
-from fawkes.live.wire.rest import KEY_HEADER, Deadline, NoTicketError, UnreadableError, get_json
+from fawkes.live.wire.rest import KEY_HEADER, Deadline, NoTicketError, OwnFaultError, UnreadableError, get_json
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.support.web import Request, serving
 
@@ -115,6 +115,14 @@ def test_without_a_ticket_nothing_is_asked(server: Server) -> None:
     with pytest.raises(NoTicketError) as caught:
         get_json(f"{server.url}/a", Deadline.after(5), key=Ticket(server.fingerprint, left=0))
     assert str(caught.value) == "the KDC gave no ticket", "the server that was not asked is not blamed"
+    assert server.asked == []
+
+
+def test_a_server_is_not_blamed_for_a_ticket_that_came_late(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadline, ticket = Deadline.after(60), Ticket(server.fingerprint)
+    monkeypatch.setattr(ticket, "header", lambda: monkeypatch.setattr(Deadline, "left", lambda _: -1.0) or "")
+    with pytest.raises(OwnFaultError, match="a ticket came too late to ask"):
+        get_json(f"{server.url}/a", deadline, key=ticket)
     assert server.asked == []
 
 
