@@ -584,23 +584,3 @@ class Sample:
     master_slots: int = 0
     cpus_wanted: int | None = None
     nodes_planned: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """The whole pool is to be given back: who asked, and how far that is.
-
-    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
-    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
-    """
-
-    by: str
-    ask: str
-    discard: bool = False
-    force: bool = False
-    dry_run: bool = False
-    surveyed: tuple[ClusterId, ...] = ()
-    refusals: tuple[Reason, ...] = ()
-    agreed: bool = False
-    asked_us: int = 0
-    answered_us: tuple[int, ...] = ()

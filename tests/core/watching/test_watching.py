@@ -9,7 +9,7 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Goal, Host
-from fawkes.core.values.events import Condition, MastersSeen, NodeSeen, in_one
+from fawkes.core.values.events import Condition, NodeSeen, in_one
 from fawkes.core.values.keys import Key
 from fawkes.core.values.model import NodeId, NodeLife, Role
 from fawkes.core.values.proof import Proof
@@ -248,28 +248,6 @@ def test_masters_that_answer_in_time_are_not_lost() -> None:
         desk.wait(1)
     assert set(desk.lives("a").values()) == {"serving"}
     assert Key.SILENT.of("a") not in desk.state.pending
-
-
-@pytest.mark.parametrize("silent_s", [0, SILENT_S - 1, SILENT_S])
-def test_masters_that_could_not_be_asked_are_not_silent(silent_s: int) -> None:
-    """A silence before that says nothing of the time since then, and users read why nobody asks."""
-    desk = grown()
-    if silent_s:
-        desk.masters(A, "refused")
-        desk.wait(silent_s)
-    lives = [node.life for node in desk.state.nodes.values()]
-    why = "keytabs/a.keytab: the KDC gave no ticket"
-    desk.tell(MastersSeen(at_us=desk.now_us, cluster=A, error=why, unasked=True))
-    assert desk.cluster(A).alert == f"the controller cannot ask its masters: {why}"
-    desk.wait(10 * SILENT_S)
-    assert [node.life for node in desk.state.nodes.values()] == lives
-    desk.submit(A, 1)
-    assert desk.said("job-held")[0]["error"] == desk.cluster(A).alert
-    desk.masters(A, "refused")
-    desk.wait(SILENT_S - 1)
-    assert [node.life for node in desk.state.nodes.values()] == lives
-    desk.masters(A)
-    assert (desk.cluster(A).alert, desk.cluster(A).silent_us) == ("", None)
 
 
 def test_masters_that_stay_silent_have_one_deadline() -> None:
