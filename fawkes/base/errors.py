@@ -9,6 +9,7 @@
     |  |- NodeRefusedError ... its lease refuses us: nothing was done there   exit 6
     |  `- NodeAwayError    ... its disk is not mounted: nothing was done there exit 1
     |- PartialError        some hosts did it and some did not (both listed)   exit 4
+    |- SiteError           a service or file of the site lacks: no host is at fault exit 1
     |- HeldUpError         the ledger takes nothing at the moment              exit 1
     |  |- FullError        ... its disk has no room: free some                exit 1
     |  `- LockedError      ... another program has it: close that one         exit 1
@@ -105,6 +106,13 @@ class NodeRefusedError(HostError):
 
 class NodeAwayError(HostError):
     """A node whose work folder would lie elsewhere than before: its disk is not mounted. Nothing was done there."""
+
+
+class SiteError(FawkesError):
+    """The controller lacks something of the site, such as a ticket of its KDC: no host and no MR-cluster is at fault.
+
+    What could not be done for that is not known to fail: it is tried again, and counts against nobody.
+    """
 
 
 class PartialError(FawkesError):

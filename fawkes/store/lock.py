@@ -69,7 +69,8 @@ class StateLock:
         file, self._file = self._file, -1
         if file >= 0:
             with suppress(OSError):
-                os.ftruncate(file, 0)
+                # In its place: whoever starts on a full disk must find room for his name.
+                os.pwrite(file, b" " * os.fstat(file).st_size, 0)
             os.close(file)
 
 

@@ -15,17 +15,17 @@ from fawkes.live.clusters.membership import MembershipKeeper
 from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy
 from fawkes.live.hadoop.ha import NameNodePair
-from fawkes.live.hadoop.setup import Setup
 from fawkes.live.masters.keeping import Keeper
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.succession import Means
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.rest import Key
 from fawkes.playbook import Lease
 from playbooks import hadoop, node
 from playbooks import lease as leases
-from tests.live.played import core
+from tests.live.played import PlayedSetup, core
 
 C = ClusterId("c-1")
 OLD, TO, THIRD = NODES = tuple(NodeId(f"node0{n}") for n in (1, 2, 3))
@@ -35,10 +35,10 @@ LAST = edit_log.operations(EDITS[edit_log.HEADER_BYTES :], 0).last
 ORIGIN = edit_log.Namespace("pool-c-1", "1", "1", "BP-1")
 
 
-def masters_at(url: str) -> MasterAddresses:
+def masters_at(url: str, key: Key = "") -> MasterAddresses:
     """The addresses of masters that all answer at one place."""
     return MasterAddresses(
-        resource_manager=url, namenode=url, history=url, user="root", nodes={name: name for name in NODES}
+        resource_manager=url, namenode=url, history=url, user="root", nodes={name: name for name in NODES}, key=key
     )
 
 
@@ -71,7 +71,12 @@ class MastersSite:
     """Core nodes of an MR-cluster, the first one with masters."""
 
     def __init__(
-        self, ground: Ground, setup: Setup, copies: FolderCopies, nodes: tuple[NodeId, ...], standby: Standby | None
+        self,
+        ground: Ground,
+        setup: PlayedSetup,
+        copies: FolderCopies,
+        nodes: tuple[NodeId, ...],
+        standby: Standby | None,
     ) -> None:
         self.ground, self.setup, self.nodes, self.standby = ground, setup, nodes, standby
         self.clusters = Clusters()

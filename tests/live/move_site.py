@@ -16,6 +16,7 @@ from fawkes.live.edits import edit_log
 from fawkes.live.edits.kept_copy import KeptCopy, MastersDataError
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.orders import AddressedOrder
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.wire.hadoop_rpc import LEAVE_SAFE_MODE
 from fawkes.live.wire.masters import MasterAddresses
@@ -53,9 +54,13 @@ class FakeSetup(PlayedSetup):
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         # Masters that are gone answer nobody: the server is that of the others.
-        return masters_at("http://127.0.0.1:1" if cluster.master in self.site.silent else self.site.server.url)
+        return masters_at(
+            "http://127.0.0.1:1" if cluster.master in self.site.silent else self.site.server.url, self.key
+        )
 
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
+        if self.no_keytab:
+            raise TicketError("other users can read this keytab", where="keytabs/c-1.keytab")
         return {LIST: self.doors_list(cluster), "core-site.xml": cluster.master}
 
     def daemons(self, cluster: LiveCluster, at: NodeId, role: Role) -> list[Daemon]:

@@ -25,6 +25,7 @@ from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.orders import AddressedOrder
 from fawkes.live.hadoop.ports import Ports
 from fawkes.live.hadoop.setup import masters_on
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.wire.hadoop_rpc import REFRESH_HDFS, Connection
@@ -105,12 +106,14 @@ class PairSetup(PlayedSetup):
         self.site = site
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return masters_at(f"{self.site.server.url}/{cluster.master}")
+        return masters_at(f"{self.site.server.url}/{cluster.master}", self.key)
 
     def journal_url(self, cluster: LiveCluster, at: NodeId) -> str:
         return f"{self.site.server.url}/{at}/journal"
 
     def files(self, cluster: LiveCluster, at: NodeId, role: Role) -> dict[str, str | bytes]:
+        if self.no_keytab:
+            raise TicketError("it is not there", where="keytabs/c-1.keytab")
         edits = self.settings(cluster)["hdfs-site"].get(EDITS_DIR)
         site = f"<name>{EDITS_DIR}</name>\n<value>{edits}</value>\n" if edits else ""
         journal = " ".join(cluster.journal)

@@ -17,11 +17,13 @@ from fawkes.live.base.timers import Clock
 from fawkes.live.controller.world import Hands, LiveWorld
 from fawkes.live.hadoop.doors import LIST
 from fawkes.live.hadoop.setup import Setup
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.nodes.ground import ControllerIdentity, Ground
 from fawkes.live.nodes.upload import Command, Upload
 from fawkes.live.wire.hadoop_rpc import SaslSession
 from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.rest import Key
 from fawkes.playbook import Facts, Script
 from playbooks.hadoop import Daemon
 from tests.support.local_nodes import LocalFleet, node_of
@@ -64,16 +66,28 @@ class PlayedGround(Ground):
         return Facts([])
 
 
+class NoTicket:
+    """The login of a controller whose KDC is away."""
+
+    key, fingerprint = "the-key", ""
+
+    def header(self) -> str:
+        raise TicketError("the KDC gave no ticket: Cannot contact any KDC", where="keytabs/c-1.keytab")
+
+
 class PlayedSetup(Setup):
     """The set-up of an MR-cluster whose masters answer at ``url``; it has no files and no daemons."""
 
     url = "http://127.0.0.1:1"
+    #: how the controller shows who it is
+    key: Key = ""
+    no_keytab = False
 
     def __init__(self) -> None:
         """Without releases and doors."""
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
-        return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root")
+        return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root", key=self.key)
 
     def check(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
         """All nodes fit."""

@@ -23,6 +23,7 @@ _PATIENCE_S = 3600.0
 _OLD = {
     "silent": "does not answer",
     "stopped": "answers, and no NameNode runs there",
+    "unknown": "is not known: the controller cannot ask its masters",
     "runs": "answers, but the NameNode that runs there does not",
 }
 _FATE = {

@@ -9,11 +9,11 @@ from __future__ import annotations
 from fawkes.base.values import replace
 from fawkes.core.clusters import release
 from fawkes.core.state.draft import Draft
-from fawkes.core.values.decision import PutClosing
+from fawkes.core.values.decision import Closing, PutClosing
 from fawkes.core.values.effects import EndControl
 from fawkes.core.values.events import DownAsked
 from fawkes.core.values.keys import Key
-from fawkes.core.values.model import Closing, ClusterId, ClusterLife, ClusterState, NodeLife, Reason
+from fawkes.core.values.model import ClusterId, ClusterLife, ClusterState, NodeLife, Reason
 from fawkes.core.values.settings import Settings
 
 #: lives of a node that is not clean yet

@@ -147,7 +147,10 @@ def _closed(draft: Draft, cluster: ClusterState, facts: Facts) -> Facts:
 
 
 def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event: Failed) -> None:
-    """Try again while that may help; without its data an MR-cluster is of no use, without its save it stays."""
+    """Try again while that may help; without its data an MR-cluster is of no use, without its save it stays.
+
+    What failed for want of something of the site, such as its KDC, does not count.
+    """
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
     facts = _closed(draft, cluster, event.facts)
@@ -167,6 +170,10 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
         draft.put_cluster(waits)
         # More tries than a deployment has: what fails next for another reason is counted from the beginning.
         tries = max(tries, draft.settings.deploy_attempts + 1)
+    elif stage is ClusterLife.DEPLOYING and event.facts.get("site"):
+        tries = max(tries, draft.settings.deploy_attempts + 1)
+    elif stage is ClusterLife.LOADING and event.facts.get("site"):
+        tries = min(tries, max(1, draft.settings.deploy_attempts - 1))
     elif stage in (ClusterLife.DEPLOYING, ClusterLife.LOADING) and _hopeless(draft, cluster, pending, event, lost=lost):
         _give_up(draft, cluster, event.error)
         return

@@ -254,7 +254,7 @@ def retire(draft: Draft, cluster: ClusterState) -> None:
         stop = Retire(cluster.id, cluster.version)
         draft.act(stop, within_us=draft.settings.membership_us, version=cluster.version)
     _overtake(draft, cluster)
-    for key in (Key.MEMBERSHIP, Key.SILENT):
+    for key in (Key.MEMBERSHIP, Key.SILENT, Key.LOGIN):
         draft.settle(key.of(cluster.id))
     why = draft.say("retire", cluster=cluster.id)
     for node in draft.nodes_of(cluster.id):

@@ -101,10 +101,10 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """A goal for a node was not reached: a joining node gets a second chance, an unclean one is not trusted.
 
     A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped. One
-    that lacks a release of Hadoop that the controller has not either (``no_release``) goes on joining: any other node
-    would lack it, too.
+    that lacks a release of Hadoop that the controller has not either (``no_release``), or the site's KDC or keytab
+    (``site``), goes on joining: any other node would lack it, too.
     """
-    if state.life is NodeLife.JOINING and event.facts.get("no_release"):
+    if state.life is NodeLife.JOINING and (event.facts.get("no_release") or event.facts.get("site")):
         draft.put_node(alerts.put(state, NodeAlert.NO_RELEASE, event.error))
         draft.say("no-release", node=state.node.id, cluster=state.owner, error=event.error)
         draft.try_again(Key.HOST.of(state.node.id))
@@ -202,7 +202,8 @@ def host_late(draft: Draft, state: NodeState) -> None:
     pending = draft.pending(Key.HOST.of(state.node.id))
     if pending is None:
         return
-    if state.life is NodeLife.JOINING and alerts.kind_of(state) is NodeAlert.NO_RELEASE and pending.effect is not None:
+    lacks = alerts.kind_of(state) is NodeAlert.NO_RELEASE or _is_unasked(draft, state)
+    if state.life is NodeLife.JOINING and lacks and pending.effect is not None:
         # The next try, which has the time of a first one.
         draft.put_node(alerts.without(state))
         tries = pending.tries + 1
@@ -213,6 +214,12 @@ def host_late(draft: Draft, state: NodeState) -> None:
         _again(draft, pending, tries=pending.tries + 1)
     else:
         draft.settle(pending.key)
+
+
+def _is_unasked(draft: Draft, state: NodeState) -> bool:
+    """True if nobody can ask the masters how they see a node, for want of a ticket."""
+    cluster = None if state.owner is None else draft.cluster(state.owner)
+    return cluster is not None and alerts.about(cluster, ClusterAlert.UNASKED)
 
 
 #: lives of a node in which the latest goal for it is asked for again when nothing is heard

@@ -212,6 +212,8 @@ _OF_NAMES = {
     Key.DOUBT: watching.doubted_for_long,
     Key.SILENT: watching.silent_for_long,
     Key.HOLD: steering.hold_ended,
+    Key.SERVICE: service.lasted,
+    Key.LOGIN: service.log_in_again,
 }
 
 
@@ -230,8 +232,8 @@ def _over_time(draft: Draft, pending: PutPending) -> None:
             _OF_NODES[kind](draft, draft.node(NodeId(name)))
         case Key.DOUBT | Key.SILENT | Key.HOLD:
             _OF_NAMES[kind](draft, name)
-        case Key.SERVICE:
-            service.lasted(draft, name)
+        case Key.SERVICE | Key.LOGIN:
+            _OF_NAMES[kind](draft, name)
             jobs.release(draft, ClusterId(name))
         case Key.JOB | Key.LIMIT | Key.QUIET | Key.DEADLINE:
             jobs.over_time(draft, pending.key)

@@ -48,7 +48,8 @@ def judge(seen: Attempt, *, began: bool, cancelling: bool, lasted: bool, silent:
 
     ``began``: it was seen to run before. ``cancelling``: somebody asked for its end. ``lasted``: it has been so for
     ``quiet_us``. Then a client without an application counts as running, and one that left nothing behind as gone:
-    before, it may be just about to begin. ``silent``: its masters do not answer, which ends a client that needs both.
+    before, it may be just about to begin. ``silent``: its masters, or the KDC, do not answer, which ends a client that
+    needs both.
     """
     if seen.refused:
         return AttemptVerdict(Progress.REFUSED, seen.refused)
@@ -119,7 +120,7 @@ def _ended(seen: Attempt, applications: Sequence[AppSeen], *, began: bool) -> At
     if there and seen.displaced and not applications:
         if seen.own and seen.began_us is not None:
             return AttemptVerdict(Progress.FAILED, NOT_AGAIN)
-        return AttemptVerdict(Progress.DISPLACED)
+        return AttemptVerdict(Progress.DISPLACED, seen.words if seen.cause is ClientCause.NO_LOGIN else "")
     if seen.launcher is Launcher.FINISHED:
         return _finished(seen, applications)
     return _without_client(seen, applications, began=began)

@@ -21,7 +21,7 @@ from fawkes.core.values.model import (
     JobState,
     Reason,
 )
-from fawkes.core.values.sight import Attempt, Launcher
+from fawkes.core.values.sight import Attempt, ClientCause, Launcher
 
 _ENDS = {
     Progress.SUCCEEDED: JobLife.SUCCEEDED,
@@ -95,7 +95,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
     state = draft.cluster(cluster)
     if state is None or not state.active or state.moving is not None:
         return
-    if why := service.holds(state):
+    if why := service.held(draft, state):
         if asks is not None:
             draft.say("job-held", job=asks, cluster=cluster, error=why)
         return
@@ -110,7 +110,7 @@ def release(draft: Draft, cluster: ClusterId, asks: JobId | None = None) -> None
 def read(draft: Draft, cluster: ClusterId, seen: tuple[int, int], admitted: deadlines.Pass | None) -> None:
     """A reading that this decision adds: its time, how many tasks wait by it, and what admission says with it."""
     state = draft.cluster(cluster)
-    if state is None or not state.active or state.moving is not None or service.holds(state):
+    if state is None or not state.active or state.moving is not None or service.held(draft, state):
         return
     if draft.admission is None:
         _next_in_line(draft, state, seen)
@@ -222,7 +222,7 @@ def attempt_seen(draft: Draft, event: AttemptSeen) -> None:
         job = replace(job, own=True)
         draft.put_job(job)
     cancelling = job.life is JobLife.CANCELLING
-    silent = _is_silent(draft, job)
+    silent = _is_silent(draft, job, seen)
     verdict = attempts.judge(seen, began=_began(job), cancelling=cancelling, lasted=False, silent=silent)
     if cancelling and attempts.live(seen) and seen.launcher is not Launcher.RUNNING:
         # Its client was ended before the ResourceManager knew of this application.
@@ -240,20 +240,26 @@ def between(draft: Draft, job: JobState) -> bool:
     return cluster is not None and cluster.moving is not None and cluster.moving.begun
 
 
-def _is_silent(draft: Draft, job: JobState) -> bool:
-    """True if masters that a client needs do not answer; the ResourceManager, which was asked, may be none of them."""
+def _is_silent(draft: Draft, job: JobState, seen: Attempt) -> bool:
+    """True if a KDC or masters that a client needs do not answer; the ResourceManager, which was asked, may do so."""
     cluster = draft.cluster(job.cluster)
-    return cluster is not None and cluster.silent_us is not None
+    return seen.cause is ClientCause.NO_LOGIN or (cluster is not None and cluster.silent_us is not None)
 
 
-def displaced(draft: Draft, job: JobState) -> None:
-    """An attempt has ended with its masters: the job begins again, and that is no retry."""
+def displaced(draft: Draft, job: JobState, error: str = "") -> None:
+    """An attempt has ended with its masters, or could not log in (``error``): its job begins again, and that is no
+    retry.
+    """
     _settle(draft, job)
     again = replace(job, life=JobLife.QUEUED, attempt=job.attempt + 1, displaced=job.displaced + 1)
     again = replace(again, started_us=None, seen=None, application="", granted=0, granted_of=0, granted_why={})
     again = replace(again, waits=None)
     draft.put_job(again)
-    draft.say("displaced", job=job.id, cluster=job.cluster, attempt=again.attempt)
+    if error:
+        draft.say("no-login", job=job.id, cluster=job.cluster, attempt=again.attempt, error=error)
+        service.no_login(draft, job.cluster, error)
+    else:
+        draft.say("displaced", job=job.id, cluster=job.cluster, attempt=again.attempt)
     _watch_deadline(draft, again)
 
 
@@ -290,7 +296,7 @@ def _lasted(draft: Draft, job: JobState) -> None:
     if job.seen is None:
         return
     cancelling = job.life is JobLife.CANCELLING
-    silent = _is_silent(draft, job)
+    silent = _is_silent(draft, job, job.seen)
     verdict = attempts.judge(job.seen, began=True, cancelling=cancelling, lasted=True, silent=silent)
     if verdict is not None:
         judged(draft, job, _with_times(job, job.seen, verdict))
@@ -323,6 +329,7 @@ def observed(draft: Draft, event: JobObserved) -> None:
 def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> None:
     """Act on the outcome of the job's attempt."""
     if verdict.progress is Progress.RUNNING:
+        service.logs_in(draft, job.cluster, verdict.application)
         if job.life is JobLife.STARTING:
             _runs(draft, job, verdict)
             if draft.settings.release_us:
@@ -333,7 +340,7 @@ def judged(draft: Draft, job: JobState, verdict: attempts.AttemptVerdict) -> Non
     if verdict.progress is Progress.DISPLACED and job.life is JobLife.CANCELLING:
         verdict = replace(verdict, progress=Progress.CANCELLED)
     if verdict.progress is Progress.DISPLACED:
-        displaced(draft, job)
+        displaced(draft, job, verdict.error)
         release(draft, job.cluster)
         return
     _settle(draft, job)

@@ -92,6 +92,9 @@ def holds(cluster: ClusterState) -> str:
     """The reason why no job begins on an MR-cluster now; empty when jobs may, or nothing is known against it."""
     if cluster.silent_us is not None:
         return alerts.in_words(ClusterAlert.SILENT)
+    if alerts.about(cluster, ClusterAlert.UNASKED):
+        # Without the KDC its client could not log in either.
+        return alerts.text(cluster, ClusterAlert.UNASKED)
     for kind in UNUSABLE:
         if why := reason(cluster, kind):
             return f"{alerts.in_words(kind)}: {why}"
@@ -99,6 +102,12 @@ def holds(cluster: ClusterState) -> str:
             over = "" if why is None else ". This is over, and jobs begin in a moment"
             return alerts.text(cluster, kind) + over
     return ""
+
+
+def held(draft: Draft, cluster: ClusterState) -> str:
+    """The same, and also for a while after a client could not log in."""
+    waits = draft.pending(Key.LOGIN.of(cluster.id)) is not None
+    return alerts.text(cluster, ClusterAlert.NO_LOGIN) if waits else holds(cluster)
 
 
 def seen(draft: Draft, event: ServiceSeen) -> None:
@@ -167,6 +176,29 @@ def doubt(draft: Draft, cluster: ClusterState) -> None:
         _wait(draft, Key.SERVICE.of(cluster.id), draft.settings.unusable_us)
 
 
+def no_login(draft: Draft, name: ClusterId, error: str) -> None:
+    """A client could not log in: no other one begins for a while, for it would fail as well."""
+    cluster = draft.cluster(name)
+    if cluster is not None:
+        draft.put_cluster(alerts.raised(cluster, ClusterAlert.NO_LOGIN, error))
+        draft.expect(Key.LOGIN.of(name), draft.settings.retry_max_us)
+
+
+def logs_in(draft: Draft, name: ClusterId, application: str = "") -> None:
+    """Clients can log in again, as far as is known: one has an ``application``, or nobody waits to try."""
+    cluster = draft.cluster(name)
+    queued = any(job.life is JobLife.QUEUED for job in draft.jobs_of(name))
+    if cluster is not None and alerts.about(cluster, ClusterAlert.NO_LOGIN) and (application or not queued):
+        draft.settle(Key.LOGIN.of(name))
+        draft.put_cluster(alerts.ended(cluster, ClusterAlert.NO_LOGIN))
+
+
+def log_in_again(draft: Draft, name: str) -> None:
+    """Let the next client try it; nobody knows more until then."""
+    draft.settle(Key.LOGIN.of(name))
+    logs_in(draft, ClusterId(name))
+
+
 def lasted(draft: Draft, name: str) -> None:
     """Raise or end alerts: the last fact has lasted for as long as the settings allow."""
     draft.settle(Key.SERVICE.of(name))
@@ -180,7 +212,7 @@ def lasted(draft: Draft, name: str) -> None:
             detail = f"after {seconds} s of silence their daemons count as lost"
             draft.put_cluster(alerts.raised(cluster, ClusterAlert.SILENT, detail))
         return
-    if not _is_judged(cluster):
+    if not _is_judged(cluster) or alerts.about(cluster, ClusterAlert.UNASKED):
         return
     for kind in UNUSABLE:
         why, there = reason(cluster, kind), alerts.about(cluster, kind)

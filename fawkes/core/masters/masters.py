@@ -159,7 +159,7 @@ def over_time(draft: Draft, pending: PutPending) -> None:
         standby.over_time(draft, cluster, pending)
     elif cluster.moving is None:
         return
-    elif begins and pending.tries >= draft.settings.deploy_attempts:
+    elif begins and pending.tries >= draft.settings.deploy_attempts and not cluster.moving.site:
         masters_begun.journal_given_up(draft, cluster, cluster.moving)
     elif begins or isinstance(pending.effect, MoveMasters):
         masters_begun.again(draft, pending)
@@ -250,6 +250,7 @@ def _looked(
 
 #: how the old masters were seen when they cannot serve any more once they are stopped
 _STOPPABLE = frozenset({"stopped", "runs"})
+_NOT_KNOWN = "it is not known whether they still run"
 _NAMED = 5
 
 
@@ -271,6 +272,8 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
     masters that nobody can stop have lost their MR-cluster only when most nodes that store data are reached.
     """
     old = facts.get("old")
+    if old == "unknown":
+        return _NOT_KNOWN
     follows = standby.may_take_over(cluster, effect.to, facts)
     if moving.planned:
         if old != "answers":
@@ -285,7 +288,7 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
     if moving.cause is not MoveCause.RESTORE and (heir := _heir(draft, cluster, effect)):
         return f"its second NameNode on {heir} follows, and is waited for"
     if old not in _STOPPABLE and old != "silent":
-        return "it is not known whether they still run"
+        return _NOT_KNOWN
     if old in _STOPPABLE and facts.get("image") is True and not moving.unreadable:
         return _why_not_of_disk(draft, cluster, moving, facts)
     return _why_no_copy(draft, cluster, moving, facts)

@@ -132,7 +132,8 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
         written=moving.written or gone or event.facts.get("untouched") is not True,
         unreadable=moving.unreadable or unreadable,
     )
-    often = pending.tries >= draft.settings.deploy_attempts
+    moving, pending = of_site(moving, pending, event)
+    often = pending.tries >= draft.settings.deploy_attempts and not moving.site
     why = event.error
     if often and moving.planned and moving.written:
         why += f". If it is gone for good: `fawkes restore {cluster.id}`"
@@ -148,6 +149,17 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
         _elsewhere(draft, cluster, moving)
     else:
         draft.later(pending)
+
+
+def of_site(moving: MastersMove, pending: PutPending, event: Failed) -> tuple[MastersMove, PutPending]:
+    """The move after a try that has failed, and the number of that try.
+
+    One that failed for want of something of the site, such as its KDC, is none: the same would happen anywhere. What
+    fails next for another reason is counted from the beginning.
+    """
+    site = event.facts.get("site") is True
+    counted = replace(pending, tries=1) if moving.site and not site else pending
+    return replace(moving, site=site), counted
 
 
 def _alive(draft: Draft, cluster: ClusterState, moving: MastersMove, pending: PutPending, event: Failed) -> None:
@@ -215,10 +227,10 @@ def journal_answered(
         masters_to.stay(draft, cluster)
         return
     # It may have taken files until now.
-    moving = replace(moving, failed=True, written=True, since_us=draft.at_us)
+    moving, pending = of_site(replace(moving, failed=True, written=True, since_us=draft.at_us), pending, event)
     cluster = replace(cluster, moving=moving)
     draft.put_cluster(cluster)
-    if pending.tries < draft.settings.deploy_attempts:
+    if pending.tries < draft.settings.deploy_attempts or moving.site:
         draft.later(pending)
     else:
         journal_given_up(draft, cluster, moving)

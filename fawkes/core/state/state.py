@@ -29,7 +29,6 @@ from fawkes.core.values import decision
 from fawkes.core.values.backlog import Backlog
 from fawkes.core.values.lifecycle import ENDED_JOBS, PROMISED, QUEUED
 from fawkes.core.values.model import (
-    Closing,
     ClusterId,
     ClusterLife,
     ClusterState,
@@ -129,7 +128,7 @@ class State:
         self.short: dict[ClusterId, None] = {}
         #: why voluntary moves are stopped
         self.paused = ""
-        self.closing: Closing | None = None
+        self.closing: decision.Closing | None = None
         self.clock: decision.PutClock | None = None
         self.wake_us: int | None = None
         #: the admission policy's memory of each MR-cluster's jobs; that of all together has an empty name

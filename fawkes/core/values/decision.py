@@ -8,7 +8,6 @@ from typing import get_args
 
 from fawkes.core.values.effects import Effect
 from fawkes.core.values.model import (
-    Closing,
     ClusterId,
     ClusterState,
     JobState,
@@ -20,6 +19,26 @@ from fawkes.core.values.model import (
 )
 from fawkes.core.values.settings import Settings
 from fawkes.core.values.sight import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The whole pool is to be given back: who asked, and how far that is.
+
+    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
+    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
+    """
+
+    by: str
+    ask: str
+    discard: bool = False
+    force: bool = False
+    dry_run: bool = False
+    surveyed: tuple[ClusterId, ...] = ()
+    refusals: tuple[Reason, ...] = ()
+    agreed: bool = False
+    asked_us: int = 0
+    answered_us: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

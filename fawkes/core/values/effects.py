@@ -164,13 +164,14 @@ class Survey(_Keyed):
 class LookAtMasters(_Keyed):
     """A look at masters that are to go from ``old`` to ``to``, right before that is decided.
 
-    Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs`` or ``silent``; ``image``: whether a
-    usable image of its NameNode lies there, None: not known; ``copied_us``, ``txid``, ``copy_at``: until when the
-    newest kept copy has everything, its last transaction, and where it is (``copied_us`` None: there is no copy);
-    ``reached``: the other members that answer; ``applications``: what YARN runs, None: not known. With a second
-    NameNode also ``standby``: what the NameNode on ``to`` says that it is, ``standby`` or ``active``, None: not known;
-    ``journal``: the nodes of the journal that answer. Of masters that stay where they are also ``edits``: ``whole``
-    when the NameNode's own disk has an image and every change after it, ``gap`` when it lacks some, None: not known.
+    Ends as `Done` with fresh facts. ``old``: ``answers``, ``stopped``, ``runs``, ``silent``, or ``unknown`` where the
+    controller could not ask; ``image``: whether a usable image of its NameNode lies there, None: not known;
+    ``copied_us``, ``txid``, ``copy_at``: until when the newest kept copy has everything, its last transaction, and
+    where it is (``copied_us`` None: there is no copy); ``reached``: the other members that answer; ``applications``:
+    what YARN runs, None: not known. With a second NameNode also ``standby``: what the NameNode on ``to`` says that it
+    is, ``standby`` or ``active``, None: not known; ``journal``: the nodes of the journal that answer. Of masters that
+    stay where they are also ``edits``: ``whole`` when the NameNode's own disk has an image and every change after it,
+    ``gap`` when it lacks some, None: not known.
     Else `Failed`.
     """
 

@@ -301,12 +301,14 @@ class MastersSeen(_Event):
 
     ``silent`` is the daemon that does not answer: while that is the NameNode, nobody asks the ResourceManager. ``gone``
     are daemons that do not run, by the word of their node a moment ago; empty when all run, or the node does not say.
+    ``unasked``: the question never got to them, for the reason in ``error``, so that nothing is known of them.
     """
 
     cluster: ClusterId
     error: str = ""
     silent: str = ""
     gone: tuple[str, ...] = ()
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ class Key(StrEnum):
     MASTERS, STRAYS, ROOM = "masters", "strays", "room"
     TICK, LEAVE, BACK, DOUBT, SILENT, LIMIT, QUIET = "tick", "leave", "back", "doubt", "silent", "limit", "quiet"
     DEADLINE, PATIENCE, COPY = "deadline", "patience", "copy"
-    STANDBY, SERVICE, HOLD = "standby", "service", "hold"
+    STANDBY, SERVICE, HOLD, LOGIN = "standby", "service", "hold", "login"
     TASKS, CLEAR, CLAIM, STREAM = "tasks", "clear", "claim", "stream"
 
     def of(self, name: str) -> str:

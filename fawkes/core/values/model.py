@@ -74,7 +74,7 @@ class NodeAlert(StrEnum):
     LATE = "late"
     """It has waited for the same thing for long while it came up or was wiped."""
     NO_RELEASE = "no release"
-    """The controller has not the release of Hadoop that the node needs."""
+    """The controller has not what any node would need: a release of Hadoop, or the site's KDC and keytab."""
     SILENT = "silent"
     """It belongs to nobody, and does not answer or says otherwise: no MR-cluster gets it before that has passed."""
 
@@ -100,6 +100,8 @@ class ClusterAlert(StrEnum):
     """Its jobs hold slots, but none of their tasks has run for long; the alert ends when one runs or none waits."""
     SILENT = "silent"
     """Nothing was heard of its masters for too long; the alert ends when they answer."""
+    UNASKED = "unasked"
+    """The controller cannot ask its masters, for want of a ticket; the alert ends when it has asked them."""
     MEMBERS = "members"
     """A member list did not get to its masters; the alert ends with the next list that does."""
     MASTERS = "masters"
@@ -114,6 +116,8 @@ class ClusterAlert(StrEnum):
     """Its HDFS takes no writes; the alert ends once it has taken them again for a while (`core.service`)."""
     NO_RUNS = "no-runs"
     """Its YARN takes no applications, or has no node to run them on; the alert ends as that of NO_WRITES does."""
+    NO_LOGIN = "no-login"
+    """A client could not log in at the KDC; the alert ends with the next one that has, or when no job waits."""
     ADMISSION = "admission"
     """The policy that lets its jobs in raised, or gave a verdict that cannot be; it ends with the next usable one."""
     PREEMPTION = "preemption"
@@ -187,7 +191,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node of the inventory, with its share in thousandths. ``details`` is for the world alone: how to reach it."""
+    """A node as the inventory describes it. ``capacity_milli`` is its share unit in thousandths.
+
+    ``details`` is for the world alone: how the node is reached, also after the inventory has forgotten it.
+    """
 
     id: NodeId
     site: str = ""
@@ -261,11 +268,13 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MastersMove:
-    """The masters of an MR-cluster are to go from the core node ``old`` to the core node ``to`` (`core.masters`).
+    """The masters of an MR-cluster are to go from the core node ``old`` to another one (`core.masters`).
 
-    ``since_us``: they do not answer, or somebody asked; ``uncounted_us`` since then do not count. ``now`` waits for no
-    jobs. ``begun``: only its end counts; a try ``failed``, and may have ``written`` at ``to``, which is None until
-    chosen. ``unreadable``: the old image is there, its edits are not.
+    ``since_us`` is since when they do not answer, or when somebody asked. ``to`` is None until a node is chosen. With
+    ``now`` running jobs are not waited for. ``begun``: the deed is under way, so that only its end counts; a try of it
+    has ``failed``, and may have ``written`` on the new node. ``unreadable``: the old image is there, its edits are not.
+    ``site``: its latest try failed for want of something of the site, which counts against no node.
+    ``uncounted_us`` have passed since then by a clock that was set, or while no controller looked.
     """
 
     cause: MoveCause
@@ -279,6 +288,7 @@ class MastersMove:
     written: bool = False
     unreadable: bool = False
     uncounted_us: int = 0
+    site: bool = False
 
     @property
     def planned(self) -> bool:
@@ -578,23 +588,3 @@ class Sample:
     master_slots: int = 0
     cpus_wanted: int | None = None
     nodes_planned: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """The whole pool is to be given back: who asked, and how far that is.
-
-    ``surveyed`` are the MR-clusters whose survey was answered, ``answered_us`` when each of these was, ``refusals``
-    what the answers say against it. ``asked_us`` is when somebody asked. Once it is ``agreed``, every MR-cluster goes.
-    """
-
-    by: str
-    ask: str
-    discard: bool = False
-    force: bool = False
-    dry_run: bool = False
-    surveyed: tuple[ClusterId, ...] = ()
-    refusals: tuple[Reason, ...] = ()
-    agreed: bool = False
-    asked_us: int = 0
-    answered_us: tuple[int, ...] = ()

@@ -212,6 +212,7 @@ class ClientCause(StrEnum):
     NOT_KNOWN = ""
     OUTPUT_EXISTS = "output-exists"
     NO_CLASS = "no-class"
+    NO_LOGIN = "no-login"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,26 +31,28 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
     A NameNode beside which a second one follows is waited for only during ``takeover_us``: the takeover asks it twice
     more, and shuts it out of the journal. Daemons that have ended, by the word of their node, are not waited for.
     Once the masters answer, what was seen last is judged anew: it is told again only if it has changed.
+
+    Masters that the controller could not ask may work: nothing follows but that users are told.
     """
     cluster = draft.cluster(event.cluster)
     if cluster is None or cluster.life not in WITH_MASTERS or _between(cluster):
         return
     key = Key.SILENT.of(cluster.id)
-    if not event.error:
+    if event.unasked:
+        _no_doubt(draft, cluster)
         draft.settle(key)
-        masters.answer(draft, cluster)
-        cluster = draft.cluster(event.cluster) or cluster
-        if cluster.silent_us is not None or alerts.about(cluster, ClusterAlert.SILENT):
-            draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.SILENT), silent_us=None))
-        for state in draft.nodes_of(cluster.id):
-            if state.sight is not None and state.life in _JUDGES:
-                _JUDGES[state.life](draft, state, state.sight)
-        jobs.release(draft, cluster.id)
+        cluster = alerts.raised(alerts.ended(cluster, ClusterAlert.SILENT), ClusterAlert.UNASKED, event.error)
+        draft.put_cluster(replace(cluster, silent_us=None))
+        return
+    if alerts.about(cluster, ClusterAlert.UNASKED):
+        cluster = alerts.ended(cluster, ClusterAlert.UNASKED)
+        draft.put_cluster(cluster)
+    if not event.error:
+        _heard(draft, cluster)
         return
     if draft.pending(key) is None:
         service.doubt(draft, cluster)
-        for state in draft.nodes_of(cluster.id):
-            draft.settle(Key.DOUBT.of(state.node.id))
+        _no_doubt(draft, cluster)
     if cluster.silent_us is None:
         cluster = replace(cluster, silent_us=draft.at_us)
         draft.put_cluster(cluster)
@@ -59,6 +61,24 @@ def masters_seen(draft: Draft, event: MastersSeen) -> None:
     draft.expect(key, max(0, _silent_since(draft, cluster) + patience_us - draft.at_us))
     if event.gone:
         _ended(draft, cluster, event.gone)
+
+
+def _heard(draft: Draft, cluster: ClusterState) -> None:
+    draft.settle(Key.SILENT.of(cluster.id))
+    masters.answer(draft, cluster)
+    cluster = draft.cluster(cluster.id) or cluster
+    if cluster.silent_us is not None or alerts.about(cluster, ClusterAlert.SILENT):
+        draft.put_cluster(replace(alerts.ended(cluster, ClusterAlert.SILENT), silent_us=None))
+    for state in draft.nodes_of(cluster.id):
+        if state.sight is not None and state.life in _JUDGES:
+            _JUDGES[state.life](draft, state, state.sight)
+    jobs.release(draft, cluster.id)
+
+
+def _no_doubt(draft: Draft, cluster: ClusterState) -> None:
+    """Nobody tells of its nodes now: patience with one begins anew."""
+    for state in draft.nodes_of(cluster.id):
+        draft.settle(Key.DOUBT.of(state.node.id))
 
 
 def _ready(cluster: ClusterState) -> bool:

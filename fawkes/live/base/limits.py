@@ -41,6 +41,12 @@ CORE_ANSWER_S = 15.0
 """An answer of the core, beyond the time that masters are given."""
 TICKET_SPARE_S = 600.0
 """A Kerberos ticket that ends within this time is replaced by a new one."""
+TICKET_S = 15.0
+"""A Kerberos ticket, where there is none that is good: its own library waits for a KDC that hangs for a minute."""
+TICKET_AGAIN_S = 60.0
+"""The KDC is asked again after it gave no new ticket, while the old one is good."""
+NO_TICKET_AGAIN_S = 5.0
+"""The same, without one that is good."""
 
 ANSWER_S = 5.0
 """One question to masters, or to a JournalNode, while masters are brought up or move."""

@@ -36,6 +36,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.hadoop.releases import MissingReleaseError
 from fawkes.live.jobs.jobs import Jobs
 from fawkes.live.jobs.leaving import LeavingTasks, OfTasks
+from fawkes.live.kerberos.keytab import is_of_site
 from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
@@ -276,6 +277,8 @@ def _version(effect: Answered) -> int:
 
 def _facts_of_host(error: FawkesError) -> Facts:
     """The facts for the core about a node that was not reached, besides the error."""
+    if is_of_site(error):
+        return {"site": True}
     if isinstance(error, MissingReleaseError):
         return {"no_release": True}
     if isinstance(error, NoImageError):
@@ -299,6 +302,8 @@ def _facts(error: FawkesError) -> Facts:
         return error.facts
     if isinstance(error, GoneError):
         return {"gone": True}
+    # A lack of the site, such as its KDC, is the fault of no node, and of nobody's try.
+    site: Facts = {"site": True} if is_of_site(error) else {}
     if isinstance(error, UntouchedError):
-        return {"untouched": True, "unreadable": error.unreadable}
-    return error.facts if isinstance(error, UnsavedError) else {}
+        return {"untouched": True, "unreadable": error.unreadable, **site}
+    return error.facts if isinstance(error, UnsavedError) else site

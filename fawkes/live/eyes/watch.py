@@ -26,7 +26,7 @@ from fawkes.live.hadoop.setup import Setup
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import ComputeNode, MasterAddresses, Storage, StorageNode
-from fawkes.live.wire.rest import Deadline, UnreadableError, count
+from fawkes.live.wire.rest import Deadline, OwnFaultError, UnreadableError, count
 
 _log = logging.getLogger(__name__)
 Gone = Callable[[LiveCluster, NodeId, Sequence[str]], tuple[str, ...] | None]
@@ -60,10 +60,14 @@ class _LastReport:
 
 @dataclass(frozen=True, slots=True)
 class _Masters:
-    """The answers of masters: which one does not, none if empty, and which do not run by the word of their node."""
+    """The answers of masters: which one does not, none if empty, and which do not run by the word of their node.
+
+    ``unasked``: why they could not be asked.
+    """
 
     silent: str = ""
     gone: tuple[str, ...] = ()
+    unasked: str = ""
 
 
 class _SilentError(Exception):
@@ -123,7 +127,7 @@ class Watch:
             eye = self._eyes.setdefault(cluster.id, _Eye())
             eye.round += 1
             leaving = any(member.goal is not Goal.SERVING for member in cluster.members.values())
-            silent = eye.masters is not None and eye.masters.silent
+            silent = eye.masters is not None and (eye.masters.silent or eye.masters.unasked)
             if not leaving and not silent and eye.round % limits.QUIET_ROUNDS:
                 continue
             if eye.look is None or eye.look.done():
@@ -154,6 +158,10 @@ class Watch:
         addresses, asked_us = self._setup.masters(cluster), self._mailbox.clock.now_us()
         try:
             storing, computing = _ask(addresses)
+        except OwnFaultError as error:
+            eye.reported.clear()
+            self._tell_masters(cluster.id, eye, _Masters(unasked=str(error)), str(error))
+            return
         except _SilentError as error:
             # What was told is in doubt: it is told anew when they answer.
             eye.reported.clear()
@@ -282,7 +290,9 @@ class Watch:
         if error:
             _log.info("%s cannot be watched: %s", cluster, error)
         self._mailbox.tell(
-            lambda at: MastersSeen(at_us=at, cluster=cluster, error=error, silent=now.silent, gone=now.gone)
+            lambda at: MastersSeen(
+                at_us=at, cluster=cluster, error=error, silent=now.silent, gone=now.gone, unasked=bool(now.unasked)
+            )
         )
 
     def _tell(self, cluster: ClusterId, node: NodeId, last: _LastReport, sight: Sight) -> None:
@@ -314,13 +324,20 @@ class Watch:
 
 
 def _ask(addresses: MasterAddresses) -> tuple[Storage, Mapping[str, ComputeNode]]:
-    """The members as the NameNode and the ResourceManager see them; _SilentError for the first that does not say."""
+    """The members as the NameNode and the ResourceManager see them; _SilentError for the first that does not say.
+
+    OwnFaultError when the question did not get to one.
+    """
     try:
         storing = masters.storage(addresses, Deadline.after(limits.MASTERS_S))
+    except OwnFaultError:
+        raise
     except UnreadableError as error:
         raise _SilentError(NAMENODE, error) from error
     try:
         return storing, masters.resource_manager_nodes(addresses, Deadline.after(limits.MASTERS_S))
+    except OwnFaultError:
+        raise
     except UnreadableError as error:
         raise _SilentError(RESOURCE_MANAGER, error) from error
 

@@ -20,7 +20,7 @@ from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.ground import Ground
 from fawkes.live.wire.hadoop_rpc import BECOME_ACTIVE, BECOME_STANDBY, REPORT_BLOCKS, ROLL_EDITS, Order, RpcError, call
-from fawkes.live.wire.rest import Deadline, UnreadableError, count, get_json
+from fawkes.live.wire.rest import Deadline, OwnFaultError, UnreadableError, count, get_json
 
 _log = logging.getLogger(__name__)
 ACTIVE, STANDBY = "active", "standby"
@@ -71,9 +71,14 @@ class NameNodePair:
         return NameNode(state, txid, info.get("Safemode") == "", datanodes)
 
     def state(self, cluster: LiveCluster, at: NodeId, deadline: Deadline | None = None) -> str | None:
-        """The state that the NameNode on a node reports of itself; None where that is not known."""
+        """The state that the NameNode on a node reports of itself; None where it reports none.
+
+        OwnFaultError where it could not be asked.
+        """
         try:
             return self.namenode(cluster, at, deadline).state
+        except OwnFaultError:
+            raise
         except UnreadableError as error:
             _log.info("%s: the NameNode on %s: %s", cluster.id, at, error)
             return None
@@ -88,11 +93,16 @@ class NameNodePair:
         return JournalNode(count(beans.get(f"Journal-{name}", {}).get("LastWrittenTxId")))
 
     def journal(self, cluster: LiveCluster, nodes: Iterable[NodeId]) -> dict[NodeId, JournalNode | UnreadableError]:
-        """The JournalNodes on nodes, asked side by side; why not, for each that does not answer."""
+        """The JournalNodes on nodes, asked side by side; why not, for each that does not answer.
+
+        OwnFaultError where one could not be asked.
+        """
 
         def ask(at: NodeId) -> JournalNode | UnreadableError:
             try:
                 return self.journal_node(cluster, at)
+            except OwnFaultError:
+                raise
             except UnreadableError as error:
                 return error
 

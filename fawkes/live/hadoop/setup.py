@@ -132,7 +132,7 @@ class Setup:
     def check(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
         """FawkesError, before anything is changed there, when nodes cannot serve with the Kerberos that is wanted."""
         if self._kerberos.secured(cluster.id, cluster.details) is not None:
-            self._kerberos.check(cluster.id, cluster.details)
+            self._kerberos.check_again(cluster.id, cluster.details)
             check_clocks(self._ground, nodes)
 
     def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:

@@ -33,6 +33,11 @@ _CAUSES = (
         re.compile(r"(?:ClassNotFoundException:|Could not find or load main class) (\S+)"),
         "there is no class {} in its jar or in Hadoop: correct its name",
     ),
+    (
+        ClientCause.NO_LOGIN,
+        re.compile(r"(?:LoginException:|No valid credentials provided) (.+)"),
+        "its client could not log in at the KDC: {}. Check that a KDC runs and answers the nodes",
+    ),
 )
 
 
@@ -60,7 +65,7 @@ def cause_of(stderr: str) -> tuple[ClientCause, str]:
     """The reason why a client gave nothing to YARN, and its words; not known, and empty, when it said other things."""
     for cause, pattern, words in _CAUSES:
         if match := pattern.search(stderr):
-            what = match[1] if cause is ClientCause.NO_CLASS else urlsplit(match[1]).path
+            what = urlsplit(match[1]).path if cause is ClientCause.OUTPUT_EXISTS else match[1].strip()
             return cause, words.format(what)
     return ClientCause.NOT_KNOWN, ""
 

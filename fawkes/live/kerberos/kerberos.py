@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from fawkes.config.settings.kerberos import KerberosSite
 from fawkes.core.values.events import Event, Requested
 from fawkes.core.values.model import ClusterId
 from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE, KEYTAB, KRB5_CONF, SECURE_IO_JAR, Secured, auth_to_local
-from fawkes.live.kerberos.keytab import principals_in
+from fawkes.live.kerberos.keytab import TicketError, principals_in
 
 if TYPE_CHECKING:
     from fawkes.live.kerberos.certificates import Certificates
@@ -158,6 +159,11 @@ class Kerberos:
         read_keytab(self._site, wanted)
         self._tickets(wanted).check()
 
+    def check_again(self, cluster: ClusterId, details: ClusterDetails) -> None:
+        """The same for an MR-cluster that has passed: what it lacks by now is the site's, so that is a TicketError."""
+        with _at_work():
+            self.check(cluster, details)
+
     def login(self, cluster: ClusterId, details: ClusterDetails, key: str) -> Login | None:
         """The proof of who the controller is, beside the ``key`` of its door; None without Kerberos."""
         wanted = self.secured(cluster, details)
@@ -172,19 +178,22 @@ class Kerberos:
             return login
 
     def files(self, cluster: ClusterId, details: ClusterDetails) -> Mapping[str, str | bytes]:
-        """The files of a node's configuration folder besides Hadoop's own; empty without Kerberos."""
+        """The files of a node's configuration folder besides Hadoop's own; empty without Kerberos.
+
+        TicketError when the keytab or the file of the KDCs cannot be used.
+        """
         wanted = self.secured(cluster, details)
         if wanted is None or self._site is None:
             return {}
         with self._lock:
             keystore = self._certificates().of(cluster).keystore
         jar = {} if self._jar is None else {SECURE_IO_JAR: self._jar().read_bytes()}
-        return {
-            **jar,
-            KEYTAB: read_keytab(self._site, wanted),
-            KRB5_CONF: read_text(self._site.krb5_conf),
-            KEYSTORE: keystore,
-        }
+        with _at_work():
+            secrets: dict[str, str | bytes] = {
+                KEYTAB: read_keytab(self._site, wanted),
+                KRB5_CONF: read_text(self._site.krb5_conf),
+            }
+        return {**jar, **secrets, KEYSTORE: keystore}
 
     def keep(self, clusters: Collection[ClusterId]) -> None:
         """Forget the certificates of all other MR-clusters, and what proved who the controller is to them."""
@@ -206,6 +215,15 @@ class Kerberos:
         assert self._site is not None
         use_krb5_conf(self._site.krb5_conf)
         return Tickets(wanted.service, self._site.keytabs / f"{wanted.cluster}.keytab")
+
+
+@contextmanager
+def _at_work() -> Iterator[None]:
+    """A file that became unusable after it was checked is a lack of the site, for all MR-clusters: TicketError."""
+    try:
+        yield
+    except UserError as error:
+        raise TicketError(error.what, where=error.where, hint=error.hint) from error
 
 
 def _require() -> None:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from fawkes.base.errors import FawkesError, UserError
+from fawkes.base.errors import SiteError, UserError
 
 _VERSION = b"\x05\x02"
+_NO_LOGIN, _CLOCK = "failure to login", "Clock skew"
 _AS_USUAL = "Make it with `kadmin ktadd -k FILE PRINCIPAL ...`"
 
 
-class TicketError(FawkesError):
-    """The KDC gave no ticket, or a server did not accept it."""
+class TicketError(SiteError):
+    """The controller has no ticket, or a server did not accept it."""
+
+
+def is_of_site(error: BaseException | None) -> bool:
+    """True if an error, or one that it follows from, is a lack of the site: no KDC, no ticket, no keytab.
+
+    Daemons say so with Hadoop's words. Only the clock of their own node is that node's.
+    """
+    if error is None:
+        return False
+    login = _NO_LOGIN in str(error) and _CLOCK not in str(error)
+    return login or isinstance(error, SiteError) or is_of_site(error.__cause__)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import base64
 import itertools
+import math
 import os
 import threading
+import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import gssapi
@@ -35,6 +38,10 @@ class Tickets:
         self._lock = threading.Lock()
         self._own: gssapi.Credentials | None = None
         self._life_s = 0.0
+        #: the latest try to get a ticket, and when it failed
+        self._latest: Future[gssapi.Credentials] = Future()
+        self._latest.cancel()
+        self._ended_s = -math.inf
 
     def check(self) -> None:
         """Get a ticket; TicketError with the reason of the KDC or the library."""
@@ -54,24 +61,50 @@ class Tickets:
         return gssapi.SecurityContext(name=name, creds=self._credentials(), usage="initiate", mech=mechanism)
 
     def _credentials(self) -> gssapi.Credentials:
+        """A ticket that is good. While one is, nobody waits for the KDC."""
         with self._lock:
-            try:
-                # A site may issue tickets that live for less than what is to spare of others.
-                if self._own is None or _left_s(self._own) < min(limits.TICKET_SPARE_S, self._life_s / 2):
-                    self._own = gssapi.Credentials(
-                        name=gssapi.Name(str(self._principal), gssapi.NameType.kerberos_principal),
-                        usage="initiate",
-                        store={
-                            "client_keytab": f"FILE:{self._keytab}",
-                            "ccache": f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}",
-                        },
-                    )
-                    self._life_s = _left_s(self._own)
-            except GSSError as error:
-                # The KDC may be down, and what is to spare of the old ticket is for that.
-                if self._own is None or _left_s(self._own) <= 0:
-                    raise _no_ticket(error, self._keytab) from error
-            return self._own
+            own, renewal = self._own, self._renewal()
+        if own is not None and _left_s(own) > 0:
+            return own
+        try:
+            return renewal.result(limits.TICKET_S)
+        except GSSError as error:
+            raise _no_ticket(error, self._keytab) from error
+        except TimeoutError as error:
+            why = f"the KDC did not answer within {limits.TICKET_S:g} s"
+            raise TicketError(why, where=str(self._keytab), hint=_HINTS["cannot contact any kdc"]) from error
+
+    def _renewal(self) -> Future[gssapi.Credentials]:
+        """The latest try to get a ticket; another one begins when it is time for it."""
+        left_s = -1.0 if self._own is None else _left_s(self._own)
+        # A site may issue tickets that live for less than what is to spare of others.
+        due = left_s < min(limits.TICKET_SPARE_S, self._life_s / 2)
+        again_s = limits.TICKET_AGAIN_S if left_s > 0 else limits.NO_TICKET_AGAIN_S
+        if due and self._latest.done() and time.monotonic() - self._ended_s >= again_s:
+            self._latest = Future()
+            # A KDC that hangs must not hold up the end of the process.
+            threading.Thread(target=self._renew, args=(self._latest,), name="ticket", daemon=True).start()
+        return self._latest
+
+    def _renew(self, latest: Future[gssapi.Credentials]) -> None:
+        try:
+            new = gssapi.Credentials(
+                name=gssapi.Name(str(self._principal), gssapi.NameType.kerberos_principal),
+                usage="initiate",
+                store={
+                    "client_keytab": f"FILE:{self._keytab}",
+                    "ccache": f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}",
+                },
+            )
+            life_s = _left_s(new)
+        except Exception as error:
+            # The KDC may be down, and what is to spare of the old ticket is for that.
+            self._ended_s = time.monotonic()
+            latest.set_exception(error)
+            return
+        with self._lock:
+            self._own, self._life_s, self._ended_s = new, life_s, -math.inf
+        latest.set_result(new)
 
 
 def _left_s(credentials: gssapi.Credentials) -> float:
@@ -143,6 +176,11 @@ def _step(context: gssapi.SecurityContext, token: bytes | None, keytab: Path) ->
 
 
 def _no_ticket(error: GSSError, keytab: Path) -> TicketError:
+    if not os.access(keytab, os.R_OK):
+        # The library goes on without it, and complains of something else.
+        why = "the controller cannot read this keytab" if keytab.exists() else "this keytab is not there"
+        hint = f"Put it back, or make it with `kadmin ktadd -k {keytab} PRINCIPAL ...`"
+        return TicketError(why, where=str(keytab), hint=hint)
     reason = _reason(error)
     return TicketError(f"the KDC gave no ticket: {reason}", where=str(keytab), hint=_hint(reason.lower()))
 

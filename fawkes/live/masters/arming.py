@@ -24,7 +24,7 @@ from fawkes.live.masters.succession import Means
 from fawkes.live.nodes.clusters import LiveCluster
 from fawkes.live.nodes.playbooks import hadoop, lease
 from fawkes.live.nodes.playbooks import standby as book
-from fawkes.live.wire.rest import UnreadableError
+from fawkes.live.wire.rest import OwnFaultError, UnreadableError
 from fawkes.playbook import Exit, Folders
 from fawkes.playbook import Facts as NodeFacts
 
@@ -192,6 +192,8 @@ class Arming(Change):
         try:
             before = self._pair.namenode(self._cluster, first or self._effect.master)
             follower = self._pair.namenode(self._cluster, second)
+        except OwnFaultError:
+            raise
         except UnreadableError as error:
             _log.debug("%s: %s", self._cluster.id, error)
             return False

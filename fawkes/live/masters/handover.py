@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from fawkes.base.errors import FawkesError, NodeAwayError
@@ -33,7 +33,7 @@ from fawkes.live.nodes.playbooks import hadoop, lease
 from fawkes.live.nodes.playbooks import moving as book
 from fawkes.live.wire import masters
 from fawkes.live.wire.masters import MasterAddresses
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, NoTicketError, UnreadableError
 
 _log = logging.getLogger(__name__)
 #: an address that no DataNode has: the report is not about one that leaves
@@ -54,6 +54,8 @@ class Handover(Change, ABC):
         self._members_s = effect.rejoin_us / SECOND_US
         self._began = time.monotonic()
         self._waits_for = ""
+        #: configurations that were built before anything was stopped, of the old masters (True) or the new, by node
+        self._built: dict[tuple[bool, NodeId], Mapping[str, str | bytes]] = {}
 
     # -- the steps
 
@@ -133,6 +135,13 @@ class Handover(Change, ABC):
             self._reached.append(at)
         return True
 
+    def _build(self, nodes: Iterable[NodeId]) -> None:
+        """Build what `_tell` gives to nodes, both ways, while the masters still work: a keytab may be away."""
+        for at in nodes:
+            for cluster in (self._before, self._cluster):
+                files = self._setup.files(cluster, at, cluster.members[at].role)
+                self._built[cluster is self._before, at] = files
+
     def _tell(self, cluster: LiveCluster) -> None:
         """Give the nodes that were reached a configuration; the masters' node must take it, others drop out.
 
@@ -142,8 +151,9 @@ class Handover(Change, ABC):
         doors = self._setup.doors_list(reached)
         scripts = {}
         for at in self._reached:
-            files = {**self._setup.files(cluster, at, cluster.members[at].role), LIST: doors}
-            scripts[at] = hadoop.configure(self._right(at), files)
+            built = self._built.get((cluster is self._before, at))
+            files = built or self._setup.files(cluster, at, cluster.members[at].role)
+            scripts[at] = hadoop.configure(self._right(at), {**files, LIST: doors})
         self._run_on_each(scripts, "configuring", (cluster.master, self._old), None)
         self._make_folders(cluster.master)
         self._write_members(cluster.master, self._effect.version)
@@ -167,6 +177,9 @@ class Handover(Change, ABC):
                 self._open_hdfs(seen, late)
                 if self._members_back(addresses, seen, late) and self._serves(addresses, seen):
                     return True
+            except NoTicketError:
+                # This try cannot know when they serve: the next one goes on from here.
+                raise
             except UnreadableError as error:
                 self._waits(str(error))
             self._check_alive(look, [self._to], _MASTERS, ("running", "absent"))

@@ -19,6 +19,7 @@ from fawkes.live.base import limits
 from fawkes.live.clusters.leading import Leading
 from fawkes.live.edits.own_edits import OwnEdits, own_edits
 from fawkes.live.hadoop import ha
+from fawkes.live.kerberos.keytab import is_of_site
 from fawkes.live.masters.arming import Arming
 from fawkes.live.masters.handover import Handover
 from fawkes.live.masters.succession import Means, StayError
@@ -60,6 +61,9 @@ class JournalBegin(Handover):
                 if not why:
                     return self._walk()
             except FawkesError as error:
+                if is_of_site(error) and self._own_edits().journal:
+                    # Without the KDC they could not start without the journal either: the next try goes on.
+                    raise
                 self._go_back(error)
                 why = str(error)
             means.clusters.end_move(name, self._to)
@@ -87,6 +91,9 @@ class JournalBegin(Handover):
 
     def _own_edits(self) -> OwnEdits:
         return own_edits(self._ground, self._to, self._before.id)
+
+    def _may_begin(self) -> None:
+        self._build(self._reached)
 
     def _hand_over(self) -> None:
         """Stop the masters, begin the journal with what they have, and start everybody again."""

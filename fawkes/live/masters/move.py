@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fawkes.base.errors import FawkesError, HostError
+from fawkes.base.errors import FawkesError, HostError, SiteError
 from fawkes.core.jobs.displaced import NEWEST
 from fawkes.core.values.effects import MoveMasters
 from fawkes.core.values.model import Facts, NodeId, Plain
@@ -95,7 +95,7 @@ class DataHandover(Handover):
         if not self._effect.planned:
             return UntouchedError(error)
         standing, objection = self._means.standing(self._before, old), None
-        if standing.state != "answers":
+        if standing.state not in ("answers", "unknown"):
             objection = self._no_source(standing)
             if objection is None and self._take(old):
                 self._go_back(error)
@@ -136,8 +136,17 @@ class DataHandover(Handover):
         self._standing = self._means.standing(self._before, self._old)
         if self._standing.state == "answers" and not self._effect.planned:
             raise StayError("its masters answer, so they stay where they are", where=self._before.id)
+        if self._standing.state == "unknown":
+            error = SiteError("it is not known whether its masters still run", where=self._before.id)
+            raise UntouchedError(error) from error
         if self._effect.planned and (objection := self._no_source(self._standing)):
             raise objection
+        try:
+            self._build([*self._reached, *([] if self._standing.state == "silent" else [self._old])])
+        except FawkesError as error:
+            if self._effect.planned:
+                raise StayError(f"its masters stay on {self._old}: {error}", where=self._before.id) from error
+            raise UntouchedError(error) from error
 
     def _hand_over(self) -> None:
         """Stop the old masters, put their data on the new node, tell the members; what is planned goes back if not."""
@@ -181,7 +190,9 @@ class DataHandover(Handover):
         """Start the masters on their old node again: nothing was begun elsewhere."""
         _log.warning("%s: its masters stay on %s: %s", self._before.id, self._old, why)
         try:
-            self._tell(self._before)
+            with suppress(SiteError):
+                # Where nothing new can be built, what lies there is theirs.
+                self._tell(self._before)
             starts = self._starts([self._old], hadoop.DAEMONS, self._before)
             self._run(self._old, starts[self._old], "starting the masters again")
         except FawkesError as error:

@@ -91,6 +91,9 @@ class MastersMover:
             raise HostError(
                 f"it does not answer, so it cannot run the masters of {cluster.id}", host=effect.to, hint=hint
             )
+        if not quick:
+            # Without its keytab no masters could be configured there.
+            means.setup.files(replace(cluster, master=effect.to), effect.to, cluster.members[effect.to].role)
         copied_us, transaction, at = means.copied(cluster, [n for n in reached if n != effect.to])
         paired = cluster.spec.masters is Promise.STANDBY
         if paired and standing.state == "answers" and self._pair.state(cluster, effect.old) == ha.STANDBY:

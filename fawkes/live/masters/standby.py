@@ -16,7 +16,7 @@ from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.hadoop import ha
 from fawkes.live.hadoop.ha import NameNodePair
 from fawkes.live.nodes.clusters import MOST_CLUSTERS, Clusters, LiveCluster
-from fawkes.live.wire.rest import UnreadableError
+from fawkes.live.wire.rest import OwnFaultError, UnreadableError
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +80,9 @@ class StandbyWatch:
         try:
             if cluster.second is not None:
                 self._look_at(cluster, cluster.second, eye)
+        except OwnFaultError as error:
+            # Nothing is known of those that could not be asked: what was told before stands.
+            _log.debug("%s: its second NameNode could not be asked: %s", cluster.id, error)
         except Exception:
             _log.exception("a defect while looking at the second NameNode of %s", cluster.id)
 
@@ -112,6 +115,8 @@ class StandbyWatch:
             course.note(time.monotonic(), first.txid)
         try:
             seen = self._pair.namenode(cluster, second)
+        except OwnFaultError:
+            raise
         except UnreadableError as error:
             return _no_answer(error)
         if seen.state != ha.STANDBY:

@@ -21,7 +21,7 @@ from fawkes.live.nodes.ground import Ground
 from fawkes.live.nodes.playbooks import lease
 from fawkes.live.nodes.playbooks import moving as book
 from fawkes.live.wire import masters
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, OwnFaultError, UnreadableError
 from fawkes.playbook import Lease
 
 _log = logging.getLogger(__name__)
@@ -109,6 +109,9 @@ class Means:
             try:
                 masters.answer(self.setup.masters(replace(cluster, master=at)), deadline)
                 state = "answers"
+            except OwnFaultError as error:
+                _log.info("%s: how its masters stand is not known: %s", at, error)
+                state = "unknown"
             except UnreadableError:
                 state = ""
             try:
@@ -118,4 +121,7 @@ class Means:
                 return MastersStanding(state or "silent", None)
         alive = {"namenode", "resourcemanager"} & set(facts.under("process"))
         image = {"yes": True, "no": False}.get(facts.get("image", ""))
+        if not alive and state == "unknown":
+            # What does not run does not serve, whoever could ask it.
+            state = ""
         return MastersStanding(state or ("runs" if alive else "stopped"), image)

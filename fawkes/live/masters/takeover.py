@@ -27,7 +27,7 @@ from fawkes.live.nodes.playbooks import hadoop, moving
 from fawkes.live.wire import masters
 from fawkes.live.wire.hadoop_rpc import RpcError
 from fawkes.live.wire.masters import MasterAddresses, YarnApplication
-from fawkes.live.wire.rest import Deadline, UnreadableError
+from fawkes.live.wire.rest import Deadline, OwnFaultError, UnreadableError
 
 _log = logging.getLogger(__name__)
 #: a ResourceManager's own word for one that waits to be told to begin
@@ -74,11 +74,18 @@ class Takeover(Handover):
         if here != ha.STANDBY:
             said = "it does not answer" if here is None else f"its NameNode says that it is {here}"
             raise HostError(f"{said}, so it cannot take over {name}", host=self._to)
+        # Nobody is stopped for an order that could not be given.
+        self._setup.session(self._cluster)
+        if planned:
+            self._setup.files(self._cluster, self._to, self._cluster.members[self._to].role)
 
     def _answers(self) -> bool:
-        """True if the old masters work at this moment."""
+        """True if the old masters work at this moment; OwnFaultError when they cannot be asked."""
         try:
             masters.answer(self._setup.masters(self._before), Deadline.after(limits.ALIVE_S))
+        except OwnFaultError:
+            # They may serve: nobody is stopped for that.
+            raise
         except UnreadableError:
             return False
         return self._pair.state(self._before, self._old, Deadline.after(limits.ALIVE_S)) == ha.ACTIVE

@@ -28,7 +28,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util.ssl_ import create_urllib3_context
 
-from fawkes.base.errors import FawkesError
+from fawkes.base.errors import FawkesError, SiteError
 from fawkes.live.base import limits
 from fawkes.live.wire.names import NAMES, Way
 
@@ -39,6 +39,9 @@ MAX_LINE_BYTES = 1 << 20
 
 _CHUNK = 1 << 16
 _OK = 200
+_WANTS_LOGIN, _FORBIDDEN = 401, 403
+#: Hadoop takes its cookie back with each proof that it refuses; what else it forbids leaves that alone
+_NO_LOGIN = "hadoop.auth=;"
 
 
 class WebLogin(Protocol):
@@ -70,6 +73,14 @@ class UnreadableError(FawkesError):
         super().__init__(why, where=where)
         self.why = why
         self.status = status
+
+
+class OwnFaultError(UnreadableError):
+    """A question that the controller could not ask: nothing is known of the server, not even that it is silent."""
+
+
+class NoTicketError(OwnFaultError, SiteError):
+    """The controller could not show who it is: it has no ticket, or the server refused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +317,7 @@ def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
     if _of_thread.session is None:
         _of_thread.session = session()
     if deadline.left() <= 0:
-        raise UnreadableError(url, "there was no time left to ask")
+        raise OwnFaultError(url, "there was no time left to ask")
     try:
         with until(deadline):
             yield _of_thread.session
@@ -321,7 +332,8 @@ def _answer(
     """The open answer of a GET with status 200; what goes wrong while it is read is UnreadableError, too."""
     with _bound(url, deadline) as mine, _ask(mine, url, params, deadline, key, accept) as response:
         if response.status_code != _OK:
-            raise UnreadableError(url, _refusal(response), status=response.status_code)
+            kind = UnreadableError if isinstance(key, str) or not _is_refused(response) else NoTicketError
+            raise kind(url, _refusal(response), status=response.status_code)
         yield response
 
 
@@ -361,7 +373,10 @@ def _ask(
         try:
             headers = {"Accept": accept, **key_headers(key)}
         except FawkesError as error:
-            raise UnreadableError(url, str(error)) from error
+            # The server, which was not asked, has no part in it.
+            raise NoTicketError("", str(error)) from error
+        if deadline.left() <= 0:
+            raise OwnFaultError(url, "a ticket came too late to ask")
         return session.get(
             url, params=params, headers=headers, stream=True, allow_redirects=False, timeout=_timeout(deadline)
         )
@@ -380,6 +395,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while cause is not None:
         yield cause
         cause = cause.__cause__ or cause.__context__
+
+
+def _is_refused(response: requests.Response) -> bool:
+    """True if a server did not take the proof of who asks."""
+    no_login = response.headers.get("set-cookie", "").startswith(_NO_LOGIN)
+    return response.status_code == _WANTS_LOGIN or (response.status_code == _FORBIDDEN and no_login)
 
 
 def _refusal(response: requests.Response) -> str:

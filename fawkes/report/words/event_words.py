@@ -47,7 +47,8 @@ def _facts_in_words(event: events.Event) -> str | None:
         case events.NodeSeen():
             return f"{event.node}: {_sight_in_words(event.sight)}"
         case events.MastersSeen():
-            verb = "do not answer" if event.error else "answer"
+            silent = "could not be asked" if event.unasked else "do not answer"
+            verb = silent if event.error else "answer"
             return f"the masters of {event.cluster} {verb}" + _after_colon(event.error)
         case events.CopySeen():
             verb = "is not copied" if event.error else "is copied"

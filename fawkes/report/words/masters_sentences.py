@@ -109,6 +109,7 @@ MASTERS: Mapping[str, Template] = {
     "masters-leave": "The masters of {cluster} are to leave {node}: {why}",
     "move-asked": operator(" moves the masters of {cluster}"),
     "restore-asked": operator(" brings {cluster} back from its kept copy on {node}"),
+    "no-login": "Job {job} of {cluster} begins again (attempt {attempt}), which is no retry: {error}",
     "displaced": "Job {job} begins again (attempt {attempt}): it had ended with the masters of {cluster}. This is no "
     "retry",
     "not-copied": "The data of the masters of {cluster} has not been copied for {within_us}",

@@ -391,6 +391,23 @@ def test_a_deployment_without_its_release_is_given_up_at_once() -> None:
     assert set(desk.lives("a").values()) == {"cleaning"}
 
 
+@pytest.mark.parametrize("life", [ClusterLife.DEPLOYING, ClusterLife.LOADING])
+def test_an_mr_cluster_is_not_given_up_for_a_kdc_that_is_away(life: ClusterLife) -> None:
+    """However often it is tried; what fails afterwards for another reason counts from the beginning."""
+    desk = Desk(2, how=settings(deploy_attempts=3, period_us=10**12))
+    desk.request("a")
+    if life is ClusterLife.LOADING:
+        desk.done("cluster:a")
+    for _ in range(20):
+        desk.failed("cluster:a", "the KDC gave no ticket", site=True)
+        assert (desk.cluster("a").life, desk.cluster("a").alert) == (life, "the KDC gave no ticket")
+        desk.wait_for("cluster:a")
+    for _ in range(2):
+        desk.failed("cluster:a", "it broke")
+        desk.wait_for("cluster:a")
+    assert desk.cluster("a").life is life
+
+
 @pytest.mark.parametrize("fact", ["refused", "away"])
 def test_without_another_node_a_deployment_waits_until_one_is_free(fact: str) -> None:
     """However often it is tried: somebody repairs the node, or another one becomes free."""

@@ -13,7 +13,7 @@ from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import StartJob
 from fawkes.core.values.events import Condition, MastersSeen, ServiceSeen
 from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterLife
-from fawkes.core.values.sight import ClientCause, Launcher, SafeMode, Service
+from fawkes.core.values.sight import AppLife, AppSeen, ClientCause, Launcher, SafeMode, Service
 from fawkes.report.tables.rows import cluster_row
 from fawkes.store.record import text_of
 from tests.support import masters
@@ -252,6 +252,27 @@ def test_a_job_that_was_begun_right_before_its_masters_died_begins_again(
     assert desk.codes() == [code]
     desk.masters("a")
     assert desk.starts() == again
+
+
+def test_a_job_whose_client_could_not_log_in_begins_again_once_others_can() -> None:
+    """A queue would be lost otherwise, one job after another; commands of their own end all the same."""
+    desk = desk_of()
+    desk.submit("a", 1)
+    failed: dict[str, Any] = {
+        "launcher": Launcher.FINISHED,
+        "exit": 1,
+        "applications": (),
+        "cause": ClientCause.NO_LOGIN,
+    }
+    for attempt in range(1, 5):
+        assert desk.starts()[0] == ("a-1", attempt)
+        desk.attempt("a-1", attempt, **failed, words="it could not log in at the KDC")
+        assert desk.cluster("a").alert == "its jobs cannot begin: it could not log in at the KDC"
+        assert desk.starts() == []
+        desk.wait_for("login:a")
+    began = AppSeen(id="application_1_1", life=AppLife.LIVE)
+    desk.attempt("a-1", 5, launcher=Launcher.RUNNING, applications=(began,))
+    assert desk.cluster("a").alert == ""
 
 
 def test_what_is_known_of_masters_that_do_not_answer_is_not_said_less_exactly() -> None:

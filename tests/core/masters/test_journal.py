@@ -295,6 +295,18 @@ def test_one_of_which_nothing_is_known_is_tried_again_and_then_looked_at_as_lost
     assert [effect.standby for effect in moves(desk)] == [False, False]
 
 
+def test_a_start_that_fails_for_want_of_a_kdc_gives_no_journal_up() -> None:
+    desk = back(kept(deploy_attempts=2))
+    may(desk)
+    for tries in range(2, 9):
+        desk.failed(KEY, "node02: namenode ended: failure to login", site=True)
+        assert move_of(desk).begun
+        at(desk, 31)
+        assert len([effect for effect in arms(desk) if not effect.before]) == tries
+    armed(desk)
+    assert (cluster(desk).alert, standby(desk).journal) == ("", (OLD, NEW, THIRD))
+
+
 def test_one_that_answers_after_all_is_left_alone_for_a_while() -> None:
     desk = back(kept(deploy_attempts=1))
     may(desk)

@@ -95,6 +95,7 @@ def test_an_image_that_is_gone_is_not_waited_for() -> None:
 
 HELD: Mapping[str, tuple[Mapping[str, object], str]] = {
     "nothing is said": ({"old": None}, "not known whether they still run"),
+    "they could not be asked": ({"old": "unknown"}, "not known whether they still run"),
     "no copy": ({"copied_us": None}, "there is no copy"),
     "a copy of no time": ({"copied_us": "soon"}, "there is no copy"),
     "an old copy": ({"copied_us": 0, "since": 1000}, "s older than their last answer"),
@@ -360,6 +361,23 @@ def test_a_move_that_fails_is_tried_again_and_then_on_another_node() -> None:
     refused(desk)
     (*_, again) = desk.effects(LookAtMasters)
     assert (again.old, again.to, desk.node(NEW).life) == (NEW, THIRD, NodeLife.LOST)
+
+
+def test_a_move_that_fails_for_want_of_a_kdc_gives_up_no_node() -> None:
+    desk = up(3, deploy_attempts=2)
+    lost(desk)
+    look(desk)
+    for _ in range(9):
+        desk.failed(KEY, "node02: namenode ended: failure to login", site=True)
+        assert "failure to login" in cluster(desk).alert
+        at(desk, 100)
+        assert (begun(desk), desk.node(NEW).life) == (True, NodeLife.SERVING)
+    # Another reason counts from the beginning.
+    refused(desk)
+    at(desk, 100)
+    assert desk.node(NEW).life is NodeLife.SERVING
+    refused(desk)
+    assert desk.node(NEW).life is NodeLife.LOST
 
 
 def test_while_they_move_nothing_is_concluded_about_nodes_and_jobs() -> None:

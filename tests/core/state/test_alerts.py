@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fawkes.core.state import alerts
-from fawkes.core.values.events import Condition
+from fawkes.core.values.events import Condition, MastersSeen
 from fawkes.core.values.model import (
     Alert,
     ClusterAlert,
@@ -175,16 +175,16 @@ def waits() -> Desk:
     return desk
 
 
-def no_release() -> Desk:
+def no_release(fact: str = "no_release") -> Desk:
     """node03 lacks a release that the controller has not either."""
     desk = Desk.running("a", count=3, period_us=10**12)
     desk.tick(a=10)
-    lacks(desk)
+    lacks(desk, fact)
     return desk
 
 
-def lacks(desk: Desk) -> None:
-    desk.see("node03", Condition.FAILED, "Hadoop 3.5.0 is being fetched", no_release=True)
+def lacks(desk: Desk, fact: str) -> None:
+    desk.see("node03", Condition.FAILED, "Hadoop 3.5.0 is being fetched", **{fact: True})
 
 
 SITUATIONS = [
@@ -223,18 +223,28 @@ def test_what_a_core_node_waits_for_does_not_matter_once_it_stays() -> None:
     assert (desk.node("node02").alert, desk.node("node02").alert_kind) == ("", None)
 
 
-def test_a_node_that_lacks_a_release_is_not_to_blame_and_goes_on_joining() -> None:
-    desk = no_release()
+@pytest.mark.parametrize("fact", ["no_release", "site"])
+def test_a_node_that_lacks_what_any_other_would_is_not_to_blame_and_goes_on_joining(fact: str) -> None:
+    """A release of Hadoop, or a KDC that is away."""
+    desk = no_release(fact)
     for _ in range(9):
         state = desk.node("node03")
         assert (state.life, state.failures, state.alert_kind) == (NodeLife.JOINING, 0, NodeAlert.NO_RELEASE)
         assert desk.codes() == ["no-release"]
         desk.wait_for("host:node03")
         assert [host.node for host in desk.hosts()] == ["node03"]
-        lacks(desk)
+        lacks(desk, fact)
     desk.wait(0)
     desk.see("node03", Condition.SERVING)
     assert (desk.node("node03").life, desk.node("node03").alert) == (NodeLife.SERVING, "")
+
+
+def test_a_node_whose_masters_could_not_be_asked_goes_on_joining() -> None:
+    desk = Desk.running("a", count=3, period_us=10**12)
+    desk.tick(a=10)
+    desk.tell(MastersSeen(at_us=desk.now_us, cluster=ClusterId("a"), error="no ticket", unasked=True))
+    desk.wait(5 * settings().join_us / 1e6)
+    assert (desk.node("node03").life, desk.node("node03").failures) == (NodeLife.JOINING, 0)
 
 
 def test_a_node_that_has_its_release_by_now_and_does_not_come_up_is_given_up_as_any_other() -> None:

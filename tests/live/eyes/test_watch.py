@@ -22,7 +22,7 @@ from fawkes.live.eyes.watch import Watch
 from fawkes.live.nodes.clusters import Clusters, LiveCluster
 from fawkes.live.wire.masters import MasterAddresses
 from tests.live.masters_server import JMX, NODE_LIST, Handler, Query, Server, clear, says, text
-from tests.live.played import PlayedSetup, SetClock, live_cluster
+from tests.live.played import NoTicket, PlayedSetup, SetClock, live_cluster
 
 C = ClusterId("c")
 MASTER, WORKER = NodeId("node01"), NodeId("node02")
@@ -80,7 +80,7 @@ class Bench(SetClock, PlayedSetup):
 
     def masters(self, cluster: LiveCluster) -> MasterAddresses:
         url, nodes = self.server.url, {"node01": MASTER, "node02": WORKER}
-        return MasterAddresses(resource_manager=url, namenode=url, user="root", nodes=nodes)
+        return MasterAddresses(resource_manager=url, namenode=url, user="root", nodes=nodes, key=self.key)
 
     # --- what the test says
 
@@ -350,6 +350,18 @@ def test_masters_that_fall_silent_are_told_of_once_and_all_is_told_anew_when_the
     events = bench.look()
     assert [type(event) for event in events] == [MastersSeen, NodeSeen, NodeSeen]
     assert events[0] == MastersSeen(at_us=events[0].at_us, cluster=C)
+
+
+def test_masters_that_could_not_be_asked_are_not_silent(bench: Bench, server: Server) -> None:
+    """Their node is not asked either: nothing follows from what it would say."""
+    bench.look()
+    bench.key, bench.ended[MASTER] = NoTicket(), {"namenode"}
+    (event,) = bench.look()
+    error = "keytabs/c-1.keytab: the KDC gave no ticket: Cannot contact any KDC"
+    assert event == MastersSeen(at_us=event.at_us, cluster=C, error=error, unasked=True)
+    assert bench.look() + bench.look(after_s=1000) == []
+    bench.key = ""
+    assert [type(event) for event in bench.look()] == [MastersSeen, NodeSeen, NodeSeen]
 
 
 @pytest.mark.parametrize(("path", "silent"), [(NODE_LIST, "resourcemanager"), (JMX, "namenode")])

@@ -78,6 +78,13 @@ EXISTS = "Output directory hdfs://10.98.1.1:8020/output/x already exists"
             "no class org.A in",
         ),
         ("Error: Could not find or load main class org.A\n", ClientCause.NO_CLASS, "no class org.A in"),
+        (
+            "org.apache.hadoop.security.KerberosAuthException: failure to login: for principal: a from keytab k "
+            "javax.security.auth.login.LoginException: Connection refused\n"
+            "Caused by: java.net.ConnectException: Connection refused\n",
+            ClientCause.NO_LOGIN,
+            "could not log in at the KDC: Connection refused. Check",
+        ),
         ("InvalidInputException: Input path does not exist: hdfs://a/b\n", ClientCause.NOT_KNOWN, ""),
         ("", ClientCause.NOT_KNOWN, ""),
     ],

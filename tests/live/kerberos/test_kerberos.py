@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import base64
+import signal
 import socket
+import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +19,11 @@ pytest.importorskip("gssapi", reason="`make ready` installs it")
 
 import gssapi
 
-from fawkes.base.errors import ConfigError, UserError
+from fawkes.base.errors import ConfigError, SiteError, UserError
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails
 from fawkes.config.settings.kerberos import KerberosSite
 from fawkes.core.values.model import ClusterId
+from fawkes.live.base import limits
 from fawkes.live.kerberos.certificates import Certificates
 from fawkes.live.kerberos.hadoop_kerberos import Secured
 from fawkes.live.kerberos.kerberos import Kerberos, check_files, read_keytab
@@ -234,6 +240,49 @@ def test_one_ticket_serves_many_requests_however_short_its_life_is(site: Kerbero
     assert (kdc.folder / "kdc.log").read_text().count("AS_REQ") == issued
 
 
+def test_a_keytab_that_becomes_unusable_later_is_a_lack_of_the_site(site: KerberosSite, tmp_path: Path) -> None:
+    """Not a word about the node that was to get it, and no end of an MR-cluster as for a wrong file."""
+    kerberos = Kerberos(site, tmp_path / "tls")
+    kerberos.files(ALPHA, DETAILS)
+    (site.keytabs / "alpha.keytab").chmod(0o644)
+    with pytest.raises(SiteError, match=r"alpha.keytab: other users can read this keytab\. Run `chmod 600"):
+        kerberos.files(ALPHA, DETAILS)
+
+
+def test_nobody_waits_for_a_kdc_that_hangs_while_the_ticket_is_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked by one thread at a time, and not again at once."""
+    hanging = Kdc(tmp_path / "kdc", address="127.0.0.1", port=free_port())
+    hanging.make()
+    hanging.principals("hadoop/alpha", "HTTP/alpha", options=["-maxlife", "5min"])
+    keytab = hanging.keytab(tmp_path / "alpha.keytab", "hadoop/alpha", "HTTP/alpha")
+    server: list[subprocess.Popen[bytes]] = []
+
+    def begin(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        server.append(subprocess.Popen(*args, **kwargs))
+        return server[-1]
+
+    monkeypatch.setenv("KRB5_CONFIG", str(hanging.krb5_conf))
+    monkeypatch.setattr(limits, "TICKET_S", 0.5)
+    tickets = Tickets(OWN, keytab)
+    with hanging.serving(begin):
+        tickets.proof(WEB)
+        monkeypatch.setattr(tickets, "_life_s", 10_000.0)
+        server[0].send_signal(signal.SIGSTOP)
+        try:
+            with ThreadPoolExecutor(4) as threads:
+                assert all(threads.map(lambda _: tickets.proof(WEB), range(4)))
+            asking = [thread for thread in threading.enumerate() if thread.name == "ticket"]
+            assert len(asking) == 1
+            monkeypatch.setattr(tickets, "_own", None)
+            with pytest.raises(TicketError, match=r"alpha.keytab: the KDC did not answer within 0.5 s\. Check"):
+                tickets.proof(WEB)
+            assert [thread for thread in threading.enumerate() if thread.name == "ticket"] == asking
+        finally:
+            server[0].send_signal(signal.SIGCONT)
+
+
 def test_a_ticket_is_used_to_its_end_while_the_kdc_gives_no_new_one(site: KerberosSite, kdc: Kdc) -> None:
     kdc.principals("hadoop/ends", options=["-maxlife", "8sec"])
     kdc.keytab(site.keytabs / "ends.keytab", "hadoop/ends")
@@ -246,5 +295,6 @@ def test_a_ticket_is_used_to_its_end_while_the_kdc_gives_no_new_one(site: Kerber
     tickets.proof(WEB)
     while not has_run_out(later):
         pass
-    with pytest.raises(TicketError):
+    # The KDC, which was not asked, is not blamed.
+    with pytest.raises(TicketError, match=r"ends.keytab: this keytab is not there\. Put it back, or make it with"):
         tickets.proof(WEB)

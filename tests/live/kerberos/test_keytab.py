@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fawkes.base.errors import UserError
-from fawkes.live.kerberos.keytab import Principal, principals_in
+from fawkes.base.errors import FawkesError, HostError, UserError
+from fawkes.live.controller.world import _facts, _facts_of_host
+from fawkes.live.kerberos.keytab import Principal, TicketError, is_of_site, principals_in
+from fawkes.live.masters.succession import UntouchedError
 
 PARTS = st.text(st.characters(codec="utf-8", exclude_characters="/@"), min_size=1, max_size=12)
 PRINCIPALS = st.builds(lambda names, realm: Principal("/".join(names), realm), st.lists(PARTS, min_size=1), PARTS)
@@ -63,3 +65,22 @@ def test_a_file_that_is_cut_short_is_never_read_as_more_than_it_has(data: st.Dat
     part = whole[: data.draw(st.integers(6, len(whole) - 1))]
     with pytest.raises(UserError, match="cut short or damaged"):
         principals_in(part, "a.keytab")
+
+
+_LOGIN = "namenode ended: KerberosAuthException: failure to login: for principal: hadoop/alpha LoginException: "
+
+
+@pytest.mark.parametrize(
+    ("error", "of_site"),
+    [
+        (TicketError("the KDC gave no ticket"), True),
+        (HostError(f"{_LOGIN}Connection refused", host="node01"), True),
+        (HostError(f"{_LOGIN}Clock skew too great (37)", host="node01"), False),
+        (HostError("its disk is full", host="node01"), False),
+    ],
+)
+def test_what_is_the_fault_of_the_site_and_not_of_a_node(error: FawkesError, of_site: bool) -> None:
+    later = UntouchedError(error)
+    later.__cause__ = error
+    assert (is_of_site(error), is_of_site(later)) == (of_site, of_site)
+    assert ("site" in _facts(later), _facts_of_host(error)) == (of_site, {"site": True} if of_site else {})

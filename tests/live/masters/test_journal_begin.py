@@ -8,8 +8,10 @@ import pytest
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.live.masters.succession import StayError
+from fawkes.live.wire.rest import OwnFaultError
 from tests.live.masters_site import NODES, OLD, THIRD, TO, C
 from tests.live.pair_site import EDITS_DIR, EDITS_ON_DISK, NAME, PairSite
+from tests.live.played import NoTicket
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +101,26 @@ def test_a_journal_that_cannot_begin_lets_the_masters_start_again_without_it(sit
     assert site.pid(OLD, "namenode") not in (None, before)
     works_without(site)
     site.shares_not = False
+    assert site.begin() == {"journal": list(NODES)}
+
+
+def test_without_a_keytab_no_masters_are_stopped(site: PairSite) -> None:
+    before = site.pid(OLD, "namenode")
+    site.setup.no_keytab = True
+    with pytest.raises(StayError, match=r"goes on without a journal: keytabs/c-1\.keytab: it is not there"):
+        site.begin()
+    assert site.pid(OLD, "namenode") == before
+    works_without(site)
+
+
+def test_masters_that_were_stopped_and_could_not_be_asked_go_on_with_the_journal(site: PairSite) -> None:
+    """Without the KDC they could not start without it either."""
+    cut_off(site)
+    site.setup.key = NoTicket()
+    with pytest.raises(OwnFaultError, match="the KDC gave no ticket"):
+        site.begin()
+    assert journals(site) == [" ".join(NODES)] * 3
+    site.setup.key = ""
     assert site.begin() == {"journal": list(NODES)}
 
 

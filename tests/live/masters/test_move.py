@@ -14,6 +14,7 @@ from fawkes.core.values.effects import LookAtMasters, MoveMasters
 from fawkes.live.clusters.given import Given
 from fawkes.live.edits import edit_log, stamps
 from fawkes.live.hadoop.doors import LIST
+from fawkes.live.kerberos.keytab import TicketError, is_of_site
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from playbooks import hadoop, moving
 from playbooks import lease as leases
@@ -22,6 +23,7 @@ from tests.live.fake_hdfs import running as running_hdfs
 from tests.live.masters_server import HISTORY, JMX, NODE_LIST, Answer, Server, clear, missing, says
 from tests.live.masters_site import DATA, EDITS, LAST, NODES, OLD, ORIGIN, THIRD, TO, C
 from tests.live.move_site import APPLICATION, MISSING, SEGMENT, Site
+from tests.live.played import NoTicket
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +113,64 @@ def test_masters_that_answer_are_not_replaced(site: Site) -> None:
     assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
     assert not (site.root(TO) / "nn").exists()
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
+
+
+@pytest.mark.parametrize("planned", [False, True])
+def test_masters_that_could_not_be_asked_are_not_stopped(site: Site, planned: bool) -> None:
+    site.serves(*NODES)
+    site.copies.take()
+    site.start(OLD)
+    site.setup.key = NoTicket()
+    facts = site.look()
+    assert (facts["old"], facts["applications"]) == ("unknown", None)
+    with pytest.raises(UntouchedError, match="it is not known whether its masters still run") as caught:
+        site.move(planned=planned)
+    assert is_of_site(caught.value)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    site.fleet.off = {OLD}
+    assert site.look()["old"] == "unknown", "a node that is off may be only cut off"
+
+
+def test_without_a_keytab_no_masters_are_stopped(site: Site) -> None:
+    """They could be started nowhere. A move that is planned is called off before it begins."""
+    site.serves(*NODES)
+    site.copies.take()
+    site.start(OLD)
+    site.setup.no_keytab = True
+    why = "keytabs/c-1.keytab: other users can read this keytab"
+    with pytest.raises(TicketError, match=why):
+        site.look()
+    with pytest.raises(StayError, match=f"c-1: its masters stay on node01: {why}"):
+        site.move(planned=True)
+    site.silent = {OLD}
+    with pytest.raises(UntouchedError, match=why) as caught:
+        site.move()
+    assert is_of_site(caught.value)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    assert (site.cluster().master, site.clusters.moving(C)) == (OLD, TO)
+
+
+def test_a_keytab_that_goes_away_meanwhile_does_not_keep_the_masters_from_starting_again(site: Site) -> None:
+    site.serves(*NODES)
+    site.start(OLD)
+    site.copies.fails = True
+    before = {at: (site.root(at) / "conf" / "core-site.xml") for at in NODES}
+    place = site.copies.place
+
+    def take_keytab(*given: Any) -> None:
+        site.setup.no_keytab = True
+        place(*given)
+
+    site.copies.place = take_keytab  # type: ignore[method-assign, assignment]
+    with pytest.raises(StayError, match="its masters stay on node01: its disk is full"):
+        site.move(planned=True)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    assert all(path.read_text() == OLD for path in before.values())
+
+
+def test_masters_that_do_not_run_by_the_word_of_their_node_need_no_ticket(site: Site) -> None:
+    site.setup.key = NoTicket()
+    assert site.look()["old"] == "stopped"
 
 
 def test_stopped_masters_lose_nothing(site: Site) -> None:

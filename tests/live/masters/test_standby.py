@@ -14,6 +14,7 @@ from fawkes.live.base.timers import Clock
 from fawkes.live.masters.standby import LatestEdit, StandbyWatch
 from tests.live.masters_site import OLD, THIRD, TO
 from tests.live.pair_site import PairSite
+from tests.live.played import NoTicket
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +65,13 @@ def test_a_second_namenode_that_cannot_take_over(site: PairSite) -> None:
     site.lost.add(OLD)
     ((_, ready, error),) = looks.told()
     assert (ready, "the second NameNode on node02 does not answer" in error) == (False, True)
+
+
+def test_what_could_not_be_asked_is_as_it_was(site: PairSite) -> None:
+    looks = Looks(site)
+    looks.told()
+    site.setup.key = NoTicket()
+    assert looks.told() == []
 
 
 def test_nothing_is_told_while_masters_move_or_without_a_second_namenode(site: PairSite) -> None:

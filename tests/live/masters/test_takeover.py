@@ -10,10 +10,13 @@ import pytest
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import MoveMasters
 from fawkes.live.hadoop.doors import LIST
+from fawkes.live.kerberos.keytab import is_of_site
 from fawkes.live.masters.succession import StayError
 from fawkes.live.wire.hadoop_rpc import RpcError
+from fawkes.live.wire.rest import OwnFaultError
 from tests.live.masters_site import NODES, OLD, THIRD, TO, C
 from tests.live.pair_site import PairSite
+from tests.live.played import NoTicket
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +49,16 @@ def test_masters_that_answer_are_not_replaced(site: PairSite) -> None:
     assert site.orders == []
     assert site.running(OLD) >= MASTERS
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, None)
+
+
+def test_masters_that_could_not_be_asked_are_not_shut_out(site: PairSite) -> None:
+    site.setup.key = NoTicket()
+    for ask in (site.take_over, site.look):
+        with pytest.raises(OwnFaultError, match="the KDC gave no ticket") as caught:
+            ask()
+        assert is_of_site(caught.value)
+    assert site.orders == []
+    assert site.running(OLD) >= MASTERS
 
 
 def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:

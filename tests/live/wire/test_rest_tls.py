@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from fawkes.base.errors import FawkesError
 from fawkes.live.kerberos.certificates import made, opened
 from fawkes.live.kerberos.hadoop_kerberos import KEYSTORE_PASSWORD
-from fawkes.live.wire.rest import KEY_HEADER, Deadline, UnreadableError, get_json
+from fawkes.live.wire.rest import KEY_HEADER, Deadline, NoTicketError, OwnFaultError, UnreadableError, get_json
 from fawkes.live.wire.webhdfs import Hdfs
 from tests.support.web import Request, serving
 
@@ -72,6 +72,10 @@ def secured(folder: Path, name: str) -> Iterator[Server]:
             if self.path.startswith("/silent"):
                 silent.wait(30)
                 return
+            if self.path.startswith("/refuse"):
+                cookie = {"set_cookie": "hadoop.auth=; Path=/; HttpOnly"} if self.path.endswith("ticket") else {}
+                self.send(b"", int(self.path.split("/")[2]), **cookie)
+                return
             self.send(b'{"FileStatus": {"type": "DIRECTORY", "length": 0, "modificationTime": 1}}')
 
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -108,9 +112,31 @@ def test_a_silent_server_ends_with_the_deadline(server: Server) -> None:
 
 
 def test_without_a_ticket_nothing_is_asked(server: Server) -> None:
-    with pytest.raises(UnreadableError, match="the KDC gave no ticket"):
+    with pytest.raises(NoTicketError) as caught:
         get_json(f"{server.url}/a", Deadline.after(5), key=Ticket(server.fingerprint, left=0))
+    assert str(caught.value) == "the KDC gave no ticket", "the server that was not asked is not blamed"
     assert server.asked == []
+
+
+def test_a_server_is_not_blamed_for_a_ticket_that_came_late(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadline, ticket = Deadline.after(60), Ticket(server.fingerprint)
+    monkeypatch.setattr(ticket, "header", lambda: monkeypatch.setattr(Deadline, "left", lambda _: -1.0) or "")
+    with pytest.raises(OwnFaultError, match="a ticket came too late to ask"):
+        get_json(f"{server.url}/a", deadline, key=ticket)
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("401", NoTicketError), ("403/ticket", NoTicketError), ("403", UnreadableError), ("500/ticket", UnreadableError)],
+)
+def test_a_ticket_that_is_refused_says_nothing_of_the_server(
+    server: Server, path: str, kind: type[UnreadableError]
+) -> None:
+    """HDFS forbids some things with the same status to whoever has a ticket."""
+    with pytest.raises(UnreadableError) as caught:
+        get_json(f"{server.url}/refuse/{path}", Deadline.after(5), key=Ticket(server.fingerprint))
+    assert type(caught.value) is kind
 
 
 def test_webhdfs_proves_each_request(server: Server) -> None:

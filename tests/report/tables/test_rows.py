@@ -206,6 +206,10 @@ WORDS: list[tuple[events.Event, str]] = [
     ),
     (events.MastersSeen(at_us=1, cluster=A), "the masters of a answer"),
     (events.MastersSeen(at_us=1, cluster=A, error="refused"), "the masters of a do not answer: refused"),
+    (
+        events.MastersSeen(at_us=1, cluster=A, error="no ticket", unasked=True),
+        "the masters of a could not be asked: no ticket",
+    ),
     (events.CopySeen(at_us=1, cluster=A), "the data of the masters of a is copied"),
     (events.CopySeen(at_us=1, cluster=A, error="full"), "the data of the masters of a is not copied: full"),
     (
