@@ -15,7 +15,7 @@ from fawkes.core.preemption.account import Accounts
 from fawkes.core.values.decision import Change, Decision, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeState
+from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeLife, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
@@ -32,6 +32,8 @@ MOST_GONE = 60
 
 #: figures of a tick that are drawn for each MR-cluster
 _FIGURES = ("discrimination", "weight")
+#: lives of a node that has an owner, and the way it moves
+_WAYS = {NodeLife.JOINING: "grow", **dict.fromkeys(LEAVING, "shrink")}
 _SHOWN = ("step", "time", "kind", "what", "decided")
 
 
@@ -48,6 +50,7 @@ class PoolCourse:
         self.steps: deque[Entry] = deque(maxlen=MOST_STEPS)
         self._rows: dict[int, Row] = {}
         self.moved: Counter[str] = Counter()
+        self._ways: dict[NodeId, str | None] = {}
         self.ended: Counter[tuple[str, str]] = Counter()
         self.ticks = 0
         self.job_count = 0
@@ -140,6 +143,12 @@ class PoolCourse:
 
     def _moved(self, state: NodeState) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others now."""
+        way = None if state.owner is None else _WAYS.get(state.life)
+        if way is not None and way != self._ways.get(state.node.id):
+            self.moved[way] += 1
+        # A node that is lost while it leaves does not begin to leave when it comes back.
+        if way is not None or state.owner is None:
+            self._ways[state.node.id] = way
         old, new = self._nodes.get(state.node.id), _kind(state)
         if old == new:
             return []
@@ -151,9 +160,6 @@ class PoolCourse:
         return [old, new]
 
     def _tick(self, entry: Entry) -> None:
-        for reason in entry.decision.reasons:
-            if reason.code in ("grow", "shrink"):
-                self.moved[reason.code] += 1
         if (tick := tick_of(entry)) is None:
             return
         self.ticks += 1
