@@ -32,6 +32,8 @@ MOST_GONE = 60
 
 #: figures of a tick that are drawn for each MR-cluster
 _FIGURES = ("discrimination", "weight")
+#: kinds of nodes of an MR-cluster that have no role, as in its row
+_KINDS = {NodeLife.JOINING: "joining", NodeLife.LOST: "lost", **dict.fromkeys(LEAVING, "leaving")}
 #: lives of a node that has an owner, and the way it moves
 _WAYS = {NodeLife.JOINING: "grow", **dict.fromkeys(LEAVING, "shrink")}
 _SHOWN = ("step", "time", "kind", "what", "decided")
@@ -172,10 +174,10 @@ class PoolCourse:
 
 
 def _kind(state: NodeState) -> tuple[str, str]:
-    """The owner of a node, and its role or how it leaves; nobody's node is free, out or lost."""
+    """The owner of a node, and its role in service or how else it is; nobody's node is free, out or lost."""
     if state.owner is None or state.role is None:
         return "", state.life.value
-    return state.owner, "leaving" if state.life in LEAVING else state.role.value
+    return state.owner, _KINDS.get(state.life, state.role.value)
 
 
 # --- Series of bounded length: the course of a number over a week takes no more room than that of an hour

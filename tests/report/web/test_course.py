@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from fawkes.core.values import events
 from fawkes.core.values.decision import PutNode
+from fawkes.core.values.model import Role
 from fawkes.core.values.sight import Compute, Stored
 from fawkes.report.tables.board import board
 from fawkes.report.web.course import PoolCourse
 from fawkes.store.base import Reader
 from tests.report.played import recorded
-from tests.support.desk import Desk, grown
+from tests.support.desk import Desk, grown, growing
 from tests.support.pools import settings, started
 
 ENTRIES = list(recorded())
-KINDS = ("core", "transient-core", "transient", "leaving")
+KINDS = ("core", "transient-core", "transient", "joining", "leaving", "lost")
 
 
 def folded(until: int = len(ENTRIES)) -> PoolCourse:
@@ -43,14 +44,24 @@ def test_a_ledger_that_is_read_in_pieces_gives_the_same_as_one_that_is_read_at_o
     assert course.plain() == WHOLE
 
 
+def shown(course: PoolCourse, cluster: str) -> dict[str, float]:
+    """The last point of each curve of nodes."""
+    curves = course.curves[cluster]
+    return {kind: curves[kind].values[-1] or 0.0 if kind in curves else 0.0 for kind in KINDS}
+
+
 def test_the_last_points_are_the_rows_of_status(played: Reader) -> None:
     course = folded()
     for row in board(played, "clusters"):
-        curves = course.curves[row["cluster"]]
-        roles = {role: curves[role].values[-1] for role in ("core", "transient-core", "transient") if role in curves}
-        held = sum(value or 0.0 for value in roles.values())
-        leaving = (curves["leaving"].values[-1] or 0.0) if "leaving" in curves else 0.0
-        assert held + leaving == row["nodes"], row["cluster"]
+        assert shown(course, row["cluster"]) == {kind: row[kind.replace("-", "_")] for kind in KINDS}, row["cluster"]
+
+
+def test_a_lost_node_is_no_core_node_and_a_joining_one_is_not_at_work() -> None:
+    desk = growing(Role.TRANSIENT)
+    desk.see("node02", events.Condition.LOST)
+    (row,) = board(desk.store, "clusters")
+    assert (row["core"], row["lost"], row["transient"], row["joining"]) == (1, 1, 0, 4)
+    assert shown(of(desk), "a") == {kind: row[kind.replace("-", "_")] for kind in KINDS}
 
 
 def test_no_node_is_in_two_curves_and_none_is_missing(played: Reader) -> None:

@@ -65,6 +65,15 @@ def test_each_node_is_drawn_once_below_its_owner(window: Browser, played: Reader
     )
 
 
+def test_each_node_has_a_colour_of_the_legend(window: Browser, played: Reader) -> None:
+    drawn = window.run("return [...document.querySelectorAll('.node')].map((node) => [node.dataset.node, node.classList[1]])")
+    legend = window.run("return [...document.querySelectorAll('#legend .swatch')].map((each) => each.classList[1])")
+    for row in board(played, "nodes"):
+        kind = dict(drawn)[row["node"]]
+        assert kind in legend
+        assert (kind == row["state"]) or row["state"] not in ("joining", "lost", "out", "free"), row
+
+
 def test_jobs_are_those_of_the_ledger(window: Browser, played: Reader) -> None:
     jobs = window.run("return [...document.querySelectorAll('#jobs [data-job]')].map((row) => row.dataset.job)")
     assert sorted(jobs) == sorted(row["job"] for row in board(played, "jobs"))

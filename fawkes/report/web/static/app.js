@@ -4,8 +4,8 @@ import { panel } from "/static/act.js";
 import { highest, lasting, line, stack } from "/static/charts.js";
 import { $, el } from "/static/parts.js";
 
-const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
-const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
+const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"], ["out", "out of service"]];
+const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
 let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = { node: null, job: null }, heard = Date.now(), asking = false, again = false, newest = 0;
 
@@ -19,7 +19,7 @@ function banner(text) {
 }
 
 function kindOf(node) {
-  if (node.state === "lost" || node.state === "out") return "lost";
+  if (["joining", "lost", "out"].includes(node.state)) return node.state;
   if (node.cluster === null) return "free";
   if (["draining", "evacuating", "cleaning"].includes(node.state)) return "leaving";
   return (node.role ?? "free").replace("-", "_");
