@@ -15,7 +15,7 @@ from fawkes.report.tables.board import board
 from fawkes.report.web.course import PoolCourse
 from fawkes.store.base import Reader
 from tests.report.played import recorded
-from tests.support.desk import Desk, grown, growing
+from tests.support.desk import Desk, growing, grown
 from tests.support.pools import settings, started
 
 ENTRIES = list(recorded())
@@ -78,11 +78,11 @@ def test_jobs_are_those_of_the_rows(played: Reader) -> None:
 
 
 def test_moves_are_those_of_the_ledger() -> None:
-    course, lives, began = folded(), {}, Counter[str]()
+    course, lives, began = folded(), dict[str, str](), Counter[str]()
     for change in (change for entry in ENTRIES for change in entry.decision.changes if isinstance(change, PutNode)):
         old, new = lives.get(change.state.node.id, "free"), change.state.life.value
         began["grow"] += new == "joining" != old
-        began["shrink"] += (old, new) in {(way, end) for way in ("joining", "serving") for end in ("draining", "cleaning")}
+        began["shrink"] += old in ("joining", "serving") and new in ("draining", "cleaning")
         lives[change.state.node.id] = new
     assert course.moved == began
     assert min(began.values()) > 0

@@ -138,7 +138,9 @@ def test_the_alert_of_lost_nodes_knows_that_they_come_back_with_their_data() -> 
     desk.see("node02", Condition.LOST)
     desk.look("node02", compute=Compute.RUNNING, stored=Stored.IN_SERVICE)
     assert desk.lives("a")["node02"] == "serving"
-    (told,) = re.findall(r"alert: FawkesNodesLost.*?description: ([^\n]*)", (MONITORING / "alerts.yml").read_text(), re.S)
+    (told,) = re.findall(
+        r"alert: FawkesNodesLost.*?description: ([^\n]*)", (MONITORING / "alerts.yml").read_text(), re.S
+    )
     assert "wiped" not in told
     assert "may hold data" in told
     assert "`fawkes retry NODE`" in told

@@ -12,15 +12,20 @@ from typing import Any
 import pytest
 import requests
 
+from fawkes.core.values.events import HoldAsked
+from fawkes.offline.runs.folder import copied
 from fawkes.report.history import simulated
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import as_plain, explain_node
 from fawkes.report.tables.explain_job import explain_job
+from fawkes.report.tables.headlines import headlines, trouble_lines
 from fawkes.store.base import Reader
 from fawkes.store.quotas import FILE, QuotaReader
 from tests.report.web.browser import Browser, browser, there
 from tests.report.web.serving import served
 from tests.store.test_quotas import record
+from tests.support.desk import Desk
+from tests.support.pools import settings, started
 from tests.support.waiting import wait_for
 
 pytestmark = [
@@ -66,7 +71,9 @@ def test_each_node_is_drawn_once_below_its_owner(window: Browser, played: Reader
 
 
 def test_each_node_has_a_colour_of_the_legend(window: Browser, played: Reader) -> None:
-    drawn = window.run("return [...document.querySelectorAll('.node')].map((node) => [node.dataset.node, node.classList[1]])")
+    drawn = window.run(
+        "return [...document.querySelectorAll('.node')].map((node) => [node.dataset.node, node.classList[1]])"
+    )
     legend = window.run("return [...document.querySelectorAll('#legend .swatch')].map((each) => each.classList[1])")
     for row in board(played, "nodes"):
         kind = dict(drawn)[row["node"]]
@@ -158,6 +165,24 @@ def test_a_picture_of_a_long_time_keeps_peaks_and_is_small(window: Browser) -> N
 
 def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
     assert window.complaints() == []
+
+
+def test_the_page_says_what_status_says(tmp_path: Path) -> None:
+    desk = Desk(6)
+    desk.up("a")
+    for subject in ("a", "node05"):
+        desk.tell(HoldAsked(at_us=desk.now_us, by="ann", subject=subject, reason="a fan"))
+    desk.pause("a move of racks")
+    desk.tell(started(6, desk.now_s, epoch=2, controller="head.1.0", how=settings(), shadow=True))
+    copied(desk.store, tmp_path)
+    (pool,), rows = board(desk.store, "pool"), board(desk.store, "clusters")
+    assert pool["shadow"]
+    assert pool["nodes_held"]
+    with served(tmp_path) as (url, _), browser() as opened:
+        opened.open(url).until("document.body.dataset.seq")
+        assert opened.run(TEXTS.format("#facts li")) == headlines(pool)
+        assert opened.run(TEXTS.format(".card .alert")) == trouble_lines(rows)
+        assert "In shadow mode nothing moves" in opened.run(TEXTS.format("#moves li"))[0]
 
 
 def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) -> None:

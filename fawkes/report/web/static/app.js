@@ -29,11 +29,7 @@ function drawHead() {
   const pool = state.pool;
   $("pool").textContent = pool.pool ?? "Fawkes";
   document.title = `${pool.pool ?? "Fawkes"}: ${state.clusters.filter(there).length} MR-clusters`;
-  $("verdict").textContent = pool.verdict ?? "No tick yet.";
-  const facts = [pool.simulated ? "a simulated run; times count from its start" : `controller ${pool.controller}`, `policy ${pool.policy}`,
-    `${pool.nodes} nodes: ${pool.held} held, ${pool.free} free, ${pool.out} out of service, ${pool.lost} lost`, `as of ${pool.as_of}`];
-  if (pool.paused) facts.unshift(`PAUSED: ${pool.paused}`);
-  $("facts").textContent = facts.join(" · ");
+  $("facts").replaceChildren(...state.headlines.map((text) => el("li", {}, text)));
 }
 
 function pair(name, value) {
@@ -57,8 +53,7 @@ function drawFigures() {
 function card(row) {
   const parts = [el("header", {}, el("h3", {}, row.cluster), el("span", {}, row.state),
     there(row) ? el("span", { class: `health ${row.health}` }, row.health) : null, row.run_as ? el("span", { class: "soft" }, row.run_as) : null)];
-  if (row.why) parts.push(el("p", {}, row.why));
-  for (const alert of row.alerts) parts.push(el("p", { class: "alert" }, alert));
+  for (const text of state.troubles[row.cluster]) parts.push(el("p", { class: "alert" }, text));
   parts.push(el("dl", {},
     ...pair("nodes", `${row.nodes} (target ${known(row.target)}, min ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
     ...pair("jobs", `${known(row.jobs_running)} run, ${known(row.jobs_waiting)} wait`), ...pair("tasks", `${known(row.tasks_running)} run, ${known(row.tasks_waiting)} wait`)));
@@ -125,7 +120,8 @@ function entry(row) {
 
 function drawMoves() {
   const rows = [...state.moves].reverse();
-  $("moves").replaceChildren(...(rows.length ? rows.map((row) => el("li", {}, el("time", {}, row.time), `tick ${row.tick}`, el("ul", {}, ...row.decided.map((text) => el("li", {}, text)))))
+  const shadow = state.pool.shadow ? [el("li", { class: "soft" }, "In shadow mode nothing moves: its ticks say what they would do.")] : [];
+  $("moves").replaceChildren(...shadow, ...(rows.length ? rows.map((row) => el("li", {}, el("time", {}, row.time), `tick ${row.tick}`, el("ul", {}, ...row.decided.map((text) => el("li", {}, text)))))
     : [el("li", { class: "soft" }, "No tick has moved nodes yet.")]));
 }
 
@@ -162,7 +158,7 @@ function draw() {
   drawClusters();
   renew("nodes", state.nodes, drawNodes);
   if (reading) return;
-  renew("moves", state.moves, drawMoves);
+  renew("moves", [state.pool.shadow, state.moves], drawMoves);
   renew("jobs", [state.job_count, state.jobs], drawJobs);
   renew("steps", state.steps, () => $("steps").replaceChildren(...[...state.steps].reverse().map(entry)));
   document.body.dataset.seq = state.seq;
