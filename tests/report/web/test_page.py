@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import requests
 
+from fawkes.base.visible import visible
 from fawkes.core.values.events import HoldAsked
 from fawkes.offline.runs.folder import copied
 from fawkes.report.history import simulated
@@ -163,6 +164,13 @@ def test_a_picture_of_a_long_time_keeps_peaks_and_is_small(window: Browser) -> N
     assert len(path) < 60_000
 
 
+def test_what_steers_is_escaped_as_in_the_commands(window: Browser) -> None:
+    every = "[...Array(0x10000).keys(), 0x1f600].map((code) => [code, visible(String.fromCodePoint(code))])"
+    changed = f"{every}.filter(([code, text]) => text !== String.fromCodePoint(code))"
+    escaped = window.run(f"return import('/static/parts.js').then(({{ visible }}) => {changed})")
+    assert dict(escaped) == {code: visible(chr(code)) for code in range(0x20000) if visible(chr(code)) != chr(code)}
+
+
 def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
     assert window.complaints() == []
 
@@ -171,8 +179,8 @@ def test_the_page_says_what_status_says(tmp_path: Path) -> None:
     desk = Desk(6)
     desk.up("a")
     for subject in ("a", "node05"):
-        desk.tell(HoldAsked(at_us=desk.now_us, by="ann", subject=subject, reason="a fan"))
-    desk.pause("a move of racks")
+        desk.tell(HoldAsked(at_us=desk.now_us, by="ann", subject=subject, reason="a fan \u202enaf a"))
+    desk.pause("a move of racks\x9b")
     desk.tell(started(6, desk.now_s, epoch=2, controller="head.1.0", how=settings(), shadow=True))
     copied(desk.store, tmp_path)
     (pool,), rows = board(desk.store, "pool"), board(desk.store, "clusters")
@@ -180,8 +188,8 @@ def test_the_page_says_what_status_says(tmp_path: Path) -> None:
     assert pool["nodes_held"]
     with served(tmp_path) as (url, _), browser() as opened:
         opened.open(url).until("document.body.dataset.seq")
-        assert opened.run(TEXTS.format("#facts li")) == headlines(pool)
-        assert opened.run(TEXTS.format(".card .alert")) == trouble_lines(rows)
+        assert opened.run(TEXTS.format("#facts li")) == [*map(visible, headlines(pool))]
+        assert opened.run(TEXTS.format(".card .alert")) == [*map(visible, trouble_lines(rows))]
         assert "In shadow mode nothing moves" in opened.run(TEXTS.format("#moves li"))[0]
 
 

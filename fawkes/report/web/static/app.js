@@ -2,7 +2,7 @@
 
 import { panel } from "/static/act.js";
 import { highest, lasting, line, stack } from "/static/charts.js";
-import { $, el } from "/static/parts.js";
+import { $, el, visible } from "/static/parts.js";
 
 const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"], ["out", "out of service"]];
 const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"]];
@@ -15,7 +15,7 @@ const there = (row) => row.state !== "gone";
 
 function banner(text) {
   $("banner").hidden = !text;
-  if ($("banner").textContent !== text) $("banner").textContent = text;
+  if ($("banner").textContent !== visible(text)) $("banner").textContent = visible(text);
 }
 
 function kindOf(node) {
