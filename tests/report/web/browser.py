@@ -87,6 +87,10 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._cdp("Emulation.setEmulatedMedia", {"features": [scheme]})
 
+    def live_in(self, zone: str) -> None:
+        """A system in a time zone."""
+        self._cdp("Emulation.setTimezoneOverride", {"timezoneId": zone})
+
     def complaints(self) -> list[str]:
         """Warnings and errors that the page wrote to the console since the last question."""
         return [each["message"] for each in self._ask("/se/log", {"type": "browser"}) if each["level"] != "INFO"]
