@@ -70,7 +70,9 @@ def _sound_job(spec: JobSpec) -> JobSpec:
 def _one_line(text: str) -> str:
     """A reason is part of a line that others read: it must not begin a second one, nor turn or hide the rest."""
     if visible(text) != text or "\n" in text or "\t" in text:
-        raise wrong("the text has characters that end lines, are controls or turn the direction", "Write one plain line")
+        raise wrong(
+            "the text has characters that end lines, are controls or turn the direction", "Write one plain line"
+        )
     return text
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,24 @@ def test_text_stands_out_from_its_ground(window: Browser, dark: bool) -> None:
         for ground in (paper, card):
             lighter, darker = max(text, ground), min(text, ground)
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, colours
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_kinds_of_nodes_differ_where_there_is_no_colour(window: Browser, dark: bool) -> None:
+    window.look_like(width=1280, height=800, dark=dark)
+    kinds = ["core", "transient_core", "transient", "joining", "leaving", "lost", "card"]
+    of = "const of = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();"
+    lights = sorted(map(_luminance, window.run(f"{of} return {kinds}.map(of)")))
+    for darker, lighter in pairwise(lights):
+        assert (lighter + 0.05) / (darker + 0.05) >= 1.3, (kinds, lights)
+
+
+def test_paper_has_all_that_the_page_has(window: Browser) -> None:
+    window.look_like(width=1280, height=800, media="print")
+    styles = "return [...document.querySelectorAll('{}')].map((each) => getComputedStyle(each).{})"
+    assert {*window.run(styles.format(".node, .swatch", "printColorAdjust"))} == {"exact"}
+    assert {*window.run(styles.format("#steps, #moves, .wide", "maxHeight"))} == {"none"}
+    assert {*window.run(styles.format("main > section", "contentVisibility"))} == {"visible"}
 
 
 def _luminance(colour: str) -> float:
