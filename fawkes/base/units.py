@@ -92,3 +92,8 @@ def show_time(at_us: int) -> str:
         seconds, milli = divmod(at_us // 1000, 1000)
         return f"+{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{milli:03d}"
     return datetime.fromtimestamp(at_us / SECOND_US, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def clock(time: str) -> str:
+    """A time of a row to the second: ``2026-05-04 12:00:05``; of a simulated run ``+00:05:20``."""
+    return time.partition(".")[0].replace("T", " ")

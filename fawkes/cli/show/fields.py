@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from fawkes.base.units import SECOND_US, show_bytes, show_duration
+from fawkes.base.units import clock as clock
 
 NOTHING: Final = "-"
 
@@ -36,11 +37,6 @@ class Field:
         """The value of a row for people; a dash when there is none."""
         value = row.get(self.key)
         return NOTHING if value is None else self.shape.text(value) or NOTHING
-
-
-def clock(time: str) -> str:
-    """A time of a row to the second: ``2026-05-04 12:00:05``; of a simulated run ``+00:05:20``."""
-    return time.partition(".")[0].replace("T", " ")
 
 
 def _duration(value_s: float) -> str:

@@ -228,10 +228,7 @@ _PATHS = (
 )
 
 
-_REFUSALS = {
-    status: {"description": text}
-    for status, text in (("401", "no key"), ("429", "too many wrong tokens"), ("503", "the ledger is being read"))
-}
+_REFUSALS = {"401": {"description": "no key"}, "503": {"description": "the ledger is being read"}}
 
 
 def openapi(acting: Acting | None = None) -> dict[str, Any]:

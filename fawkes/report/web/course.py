@@ -15,7 +15,7 @@ from fawkes.core.preemption.account import Accounts
 from fawkes.core.values.decision import Change, Decision, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeState
+from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeLife, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
@@ -32,6 +32,10 @@ MOST_GONE = 60
 
 #: figures of a tick that are drawn for each MR-cluster
 _FIGURES = ("discrimination", "weight")
+#: kinds of nodes of an MR-cluster that have no role, as in its row
+_KINDS = {NodeLife.JOINING: "joining", NodeLife.LOST: "lost", **dict.fromkeys(LEAVING, "leaving")}
+#: lives of a node that has an owner, and the way it moves
+_WAYS = {NodeLife.JOINING: "grow", **dict.fromkeys(LEAVING, "shrink")}
 _SHOWN = ("step", "time", "kind", "what", "decided")
 
 
@@ -48,6 +52,7 @@ class PoolCourse:
         self.steps: deque[Entry] = deque(maxlen=MOST_STEPS)
         self._rows: dict[int, Row] = {}
         self.moved: Counter[str] = Counter()
+        self._ways: dict[NodeId, str | None] = {}
         self.ended: Counter[tuple[str, str]] = Counter()
         self.ticks = 0
         self.job_count = 0
@@ -140,6 +145,12 @@ class PoolCourse:
 
     def _moved(self, state: NodeState) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others now."""
+        way = None if state.owner is None else _WAYS.get(state.life)
+        if way is not None and way != self._ways.get(state.node.id):
+            self.moved[way] += 1
+        # A node that is lost while it leaves does not begin to leave when it comes back.
+        if way is not None or state.owner is None:
+            self._ways[state.node.id] = way
         old, new = self._nodes.get(state.node.id), _kind(state)
         if old == new:
             return []
@@ -151,9 +162,6 @@ class PoolCourse:
         return [old, new]
 
     def _tick(self, entry: Entry) -> None:
-        for reason in entry.decision.reasons:
-            if reason.code in ("grow", "shrink"):
-                self.moved[reason.code] += 1
         if (tick := tick_of(entry)) is None:
             return
         self.ticks += 1
@@ -166,10 +174,10 @@ class PoolCourse:
 
 
 def _kind(state: NodeState) -> tuple[str, str]:
-    """The owner of a node, and its role or how it leaves; nobody's node is free, out or lost."""
+    """The owner of a node, and its role in service or how else it is; nobody's node is free, out or lost."""
     if state.owner is None or state.role is None:
         return "", state.life.value
-    return state.owner, "leaving" if state.life in LEAVING else state.role.value
+    return state.owner, _KINDS.get(state.life, state.role.value)
 
 
 # --- Series of bounded length: the course of a number over a week takes no more room than that of an hour

@@ -20,6 +20,7 @@ from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
 from fawkes.report.tables.explain_job import explain_job
 from fawkes.report.tables.explain_quota import curves
+from fawkes.report.tables.headlines import headlines, trouble_lines
 from fawkes.report.tables.node_rows import node_row
 from fawkes.report.tables.rows import Row, job_row
 from fawkes.report.tables.waste_rows import cluster_rows
@@ -90,7 +91,7 @@ class Watcher:
         self._course = PoolCourse()
         self._look = PageLook()
         self._rows: dict[NodeId, tuple[NodeState, ClusterState | None, Row]] = {}
-        self._early: tuple[int, dict[str, Row | list[Row]]] = (-1, {})
+        self._early: tuple[int, dict[str, Any]] = (-1, {})
         self._curves = (-1, b"")
         self._seq = -1
         self._file = -1
@@ -106,7 +107,7 @@ class Watcher:
         stale = self._stale(reader)
         if self._course.seq < last:
             if self._early[0] != last:
-                self._early = last, dict(zip(("pool", "clusters", "nodes"), self._boards(reader), strict=True))
+                self._early = last, self._boards(reader)
             state = {"reading": self._course.seq, "of": last, "stale": stale, **self._early[1]}
             return PageLook(seq=self._course.seq, state=_json(state), stale=stale)
         if (self._seq, stale) != (self._course.seq, self._look.stale):
@@ -167,8 +168,11 @@ class Watcher:
             self._asked_us, self._why_idle = now_us, self._idle()
         return self._why_idle and f"{self._why_idle}. What is shown may be old"
 
-    def _boards(self, reader: LedgerReader) -> tuple[Row, list[Row], list[Row]]:
-        """The rows of the pool, MR-clusters and nodes. Those of nodes that are as they were are not made again."""
+    def _boards(self, reader: LedgerReader) -> dict[str, Any]:
+        """The rows of the pool, MR-clusters and nodes, and what `fawkes status` says above and below them.
+
+        Rows of nodes that are as they were are not made again.
+        """
         clusters = {state.id: state for state in history.clusters(reader)}
         rows = {}
         for state in history.nodes(reader):
@@ -177,25 +181,29 @@ class Watcher:
             same = known is not None and known[0] is state and known[1] is owner
             rows[state.node.id] = known if known is not None and same else (state, owner, node_row(state, owner))
         self._rows = rows
-        return board(reader, "pool")[0], board(reader, "clusters"), [row for _, _, row in rows.values()]
+        pool, shown = board(reader, "pool")[0], board(reader, "clusters")
+        return {
+            "pool": pool,
+            "clusters": shown,
+            "nodes": [row for _, _, row in rows.values()],
+            "headlines": headlines(pool),
+            "troubles": {row["cluster"]: trouble_lines([row]) for row in shown},
+        }
 
     def _made(self, reader: LedgerReader, stale: str) -> PageLook:
-        pool, clusters, nodes = self._boards(reader)
-        course = self._course
+        boards, course = self._boards(reader), self._course
         state = {
             "seq": course.seq,
             "stale": stale,
-            "simulated": pool["simulated"],
-            "pool": pool,
-            "clusters": clusters,
-            "nodes": nodes,
+            "simulated": boards["pool"]["simulated"],
+            **boards,
             "waste": cluster_rows(course.waste),
             "jobs": [job_row(job) for job in course.newest_jobs()],
             "job_count": course.job_count,
             "moves": course.shown(course.moves),
             "steps": course.shown(course.steps),
         }
-        text = metrics_text(pool, clusters, nodes, course, stale=bool(stale))
+        text = metrics_text(boards["pool"], boards["clusters"], boards["nodes"], course, stale=bool(stale))
         return PageLook(course.seq, _json(state), text, stale, reading=False)
 
 

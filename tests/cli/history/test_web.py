@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from fawkes.base.units import SECOND_US
 from fawkes.cli.asking import client
 from fawkes.cli.history.web import _idle, passed
 from fawkes.config.settings.tokens import Token
@@ -228,6 +230,7 @@ def test_a_page_with_tokens_is_not_opened_to_everybody(run: Run, table: Path) ->
 @pytest.mark.skipif(not there(), reason="chromium or chromedriver is missing (packages chromium, chromium-driver)")
 def test_the_panel_shows_first_and_then_acts(site: Path, world: World, table: Path) -> None:
     with served(site) as url, browser() as window:
+        window.live_in("Asia/Kolkata")
         window.open(f"{url}?key={VIEWER}").until("document.body.dataset.seq")
         window.until("!document.querySelector('#act').hidden")
 
@@ -262,6 +265,8 @@ def test_the_panel_shows_first_and_then_acts(site: Path, world: World, table: Pa
         window.press("\ue004")
         for letter in "fan":
             window.press(letter)
+        assert window.run("return document.querySelector('label[for=act-until_us]').textContent") == "until (UTC)"
+        window.run("document.querySelector('#act-until_us').value = '2030-01-01T12:00'")
         window.press("\ue007")
         window.until("!document.querySelector('#act-do').disabled")
         assert (len(world.rehearsed), world.events) == (1, [])
@@ -281,6 +286,7 @@ def test_the_panel_shows_first_and_then_acts(site: Path, world: World, table: Pa
         window.until("document.querySelector('#act-answer').textContent.startsWith('Accepted')")
         (event,) = world.events
         assert (event.by, event.subject, event.reason) == ("token olaf", "node01", "fan")
+        assert event.until_us == datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp() * SECOND_US
         assert window.run("return document.querySelector('#act-do').disabled")
         window.run(
             "const verb = document.querySelector('#act-verb'); verb.value = 'release';"

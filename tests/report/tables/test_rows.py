@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from fawkes.base.units import SECOND_US
-from fawkes.cli.clusters.status import headlines
 from fawkes.core.state import alerts
 from fawkes.core.state.state import NO_TICK
 from fawkes.core.values import events
@@ -47,6 +46,7 @@ from fawkes.core.values.sight import (
     Sight,
     Stored,
 )
+from fawkes.report.tables.headlines import headlines
 from fawkes.report.tables.node_rows import node_row
 from fawkes.report.tables.rows import cluster_row, cluster_rows, in_service, pool_row, standby_rows, step_row
 from fawkes.report.words.event_words import event_in_words

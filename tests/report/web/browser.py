@@ -80,12 +80,16 @@ class Browser:
         keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
         self._ask("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": keys}]})
 
-    def look_like(self, *, width: int, height: int, dark: bool = False) -> None:
-        """A window of this size, on a system that prefers light or dark."""
+    def look_like(self, *, width: int, height: int, dark: bool = False, media: str = "screen") -> None:
+        """A window of this size, on a system that prefers light or dark, or on paper (``media`` is print)."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._cdp("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self._cdp("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
+
+    def live_in(self, zone: str) -> None:
+        """A system in a time zone."""
+        self._cdp("Emulation.setTimezoneOverride", {"timezoneId": zone})
 
     def complaints(self) -> list[str]:
         """Warnings and errors that the page wrote to the console since the last question."""

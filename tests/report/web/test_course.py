@@ -7,13 +7,19 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fawkes.core.values import events
+from fawkes.core.values.decision import PutNode
+from fawkes.core.values.model import Role
+from fawkes.core.values.sight import Compute, Stored
 from fawkes.report.tables.board import board
 from fawkes.report.web.course import PoolCourse
 from fawkes.store.base import Reader
 from tests.report.played import recorded
+from tests.support.desk import Desk, growing, grown
+from tests.support.pools import settings, started
 
 ENTRIES = list(recorded())
-KINDS = ("core", "transient-core", "transient", "leaving")
+KINDS = ("core", "transient-core", "transient", "joining", "leaving", "lost")
 
 
 def folded(until: int = len(ENTRIES)) -> PoolCourse:
@@ -38,14 +44,24 @@ def test_a_ledger_that_is_read_in_pieces_gives_the_same_as_one_that_is_read_at_o
     assert course.plain() == WHOLE
 
 
+def shown(course: PoolCourse, cluster: str) -> dict[str, float]:
+    """The last point of each curve of nodes."""
+    curves = course.curves[cluster]
+    return {kind: curves[kind].values[-1] or 0.0 if kind in curves else 0.0 for kind in KINDS}
+
+
 def test_the_last_points_are_the_rows_of_status(played: Reader) -> None:
     course = folded()
     for row in board(played, "clusters"):
-        curves = course.curves[row["cluster"]]
-        roles = {role: curves[role].values[-1] for role in ("core", "transient-core", "transient") if role in curves}
-        held = sum(value or 0.0 for value in roles.values())
-        leaving = (curves["leaving"].values[-1] or 0.0) if "leaving" in curves else 0.0
-        assert held + leaving == row["nodes"], row["cluster"]
+        assert shown(course, row["cluster"]) == {kind: row[kind.replace("-", "_")] for kind in KINDS}, row["cluster"]
+
+
+def test_a_lost_node_is_no_core_node_and_a_joining_one_is_not_at_work() -> None:
+    desk = growing(Role.TRANSIENT)
+    desk.see("node02", events.Condition.LOST)
+    (row,) = board(desk.store, "clusters")
+    assert (row["core"], row["lost"], row["transient"], row["joining"]) == (1, 1, 0, 4)
+    assert shown(of(desk), "a") == {kind: row[kind.replace("-", "_")] for kind in KINDS}
 
 
 def test_no_node_is_in_two_curves_and_none_is_missing(played: Reader) -> None:
@@ -62,11 +78,54 @@ def test_jobs_are_those_of_the_rows(played: Reader) -> None:
 
 
 def test_moves_are_those_of_the_ledger() -> None:
-    course = folded()
-    reasons = Counter(reason.code for entry in ENTRIES for reason in entry.decision.reasons)
-    assert course.moved["grow"] == reasons["grow"] > 0
-    assert course.moved["shrink"] == reasons["shrink"] > 0
+    course, lives, began = folded(), dict[str, str](), Counter[str]()
+    for change in (change for entry in ENTRIES for change in entry.decision.changes if isinstance(change, PutNode)):
+        old, new = lives.get(change.state.node.id, "free"), change.state.life.value
+        began["grow"] += new == "joining" != old
+        began["shrink"] += old in ("joining", "serving") and new in ("draining", "cleaning")
+        lives[change.state.node.id] = new
+    assert course.moved == began
+    assert min(began.values()) > 0
     assert all(row["decided"] for row in course.shown(course.moves))
+
+
+def of(desk: Desk) -> PoolCourse:
+    """The course of what a desk has decided."""
+    course = PoolCourse()
+    for entry in desk.store.entries():
+        course.follow(entry)
+    return course
+
+
+def test_nodes_that_are_deployed_and_released_move_too() -> None:
+    desk = Desk.running("a")
+    count = len(desk.lives("a"))
+    assert of(desk).moved == {"grow": count}
+    desk.release("a")
+    desk.done("cluster:a")
+    assert set(desk.lives("a").values()) == {"cleaning"}
+    assert of(desk).moved == {"grow": count, "shrink": count}
+
+
+def test_a_node_that_was_lost_while_it_left_leaves_once() -> None:
+    desk = grown()
+    desk.drain("node03")
+    assert of(desk).moved == {"grow": 6, "shrink": 1}
+    desk.see("node03", events.Condition.LOST)
+    desk.look("node03", compute=Compute.LEFT, stored=Stored.LEAVING)
+    assert desk.lives("a")["node03"] == "evacuating"
+    assert of(desk).moved == {"grow": 6, "shrink": 1}
+
+
+def test_in_shadow_mode_nothing_moves() -> None:
+    desk = Desk(6)
+    desk.up("a")
+    before = of(desk).moved
+    desk.now_s += 5
+    desk.tell(started(6, desk.now_s, epoch=2, controller="head.1.0", how=settings(), shadow=True))
+    desk.tick(a=40)
+    assert "grow" in desk.codes()
+    assert of(desk).moved == before
 
 
 def test_what_is_kept_of_a_step_does_not_grow_with_the_nodes_that_it_changed() -> None:

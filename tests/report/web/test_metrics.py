@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from fawkes.core.values.events import Woke
+from fawkes.core.values.events import Condition, Woke
 from fawkes.core.values.model import Reason
+from fawkes.core.values.sight import Compute, Stored
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
 from fawkes.report.web.course import PoolCourse
 from fawkes.report.web.metrics import measured, metrics_text
 from tests.report.played import recorded
+from tests.support.desk import Desk
 
 MONITORING = Path(__file__).parents[3] / "fawkes" / "report" / "web" / "monitoring"
 MIDDLE_S = 100
@@ -128,6 +130,20 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(at_work: Any) -> Non
     there = set(re.findall(r"^# HELP (\S+)", text, flags=re.MULTILINE))
     assert len(used_metrics()) > 10
     assert used_metrics() - there == set()
+
+
+def test_the_alert_of_lost_nodes_knows_that_they_come_back_with_their_data() -> None:
+    desk = Desk(6)
+    desk.up("a", 3)
+    desk.see("node02", Condition.LOST)
+    desk.look("node02", compute=Compute.RUNNING, stored=Stored.IN_SERVICE)
+    assert desk.lives("a")["node02"] == "serving"
+    (told,) = re.findall(
+        r"alert: FawkesNodesLost.*?description: ([^\n]*)", (MONITORING / "alerts.yml").read_text(), re.S
+    )
+    assert "wiped" not in told
+    assert "may hold data" in told
+    assert "`fawkes retry NODE`" in told
 
 
 def test_panels_of_the_dashboard_do_not_overlap() -> None:

@@ -6,21 +6,28 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from fawkes.base.visible import visible
+from fawkes.core.values.events import HoldAsked
+from fawkes.offline.runs.folder import copied
 from fawkes.report.history import simulated
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import as_plain, explain_node
 from fawkes.report.tables.explain_job import explain_job
+from fawkes.report.tables.headlines import headlines, trouble_lines
 from fawkes.store.base import Reader
 from fawkes.store.quotas import FILE, QuotaReader
 from tests.report.web.browser import Browser, browser, there
 from tests.report.web.serving import served
 from tests.store.test_quotas import record
+from tests.support.desk import Desk
+from tests.support.pools import settings, started
 from tests.support.waiting import wait_for
 
 pytestmark = [
@@ -63,6 +70,17 @@ def test_each_node_is_drawn_once_below_its_owner(window: Browser, played: Reader
     assert Counter(map(tuple, drawn)) == Counter(
         (row["cluster"] or "nobody's", row["node"]) for row in board(played, "nodes")
     )
+
+
+def test_each_node_has_a_colour_of_the_legend(window: Browser, played: Reader) -> None:
+    drawn = window.run(
+        "return [...document.querySelectorAll('.node')].map((node) => [node.dataset.node, node.classList[1]])"
+    )
+    legend = window.run("return [...document.querySelectorAll('#legend .swatch')].map((each) => each.classList[1])")
+    for row in board(played, "nodes"):
+        kind = dict(drawn)[row["node"]]
+        assert kind in legend
+        assert (kind == row["state"]) or row["state"] not in ("joining", "lost", "out", "free"), row
 
 
 def test_jobs_are_those_of_the_ledger(window: Browser, played: Reader) -> None:
@@ -114,6 +132,24 @@ def test_text_stands_out_from_its_ground(window: Browser, dark: bool) -> None:
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, colours
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_kinds_of_nodes_differ_where_there_is_no_colour(window: Browser, dark: bool) -> None:
+    window.look_like(width=1280, height=800, dark=dark)
+    kinds = ["core", "transient_core", "transient", "joining", "leaving", "lost", "card"]
+    of = "const of = (name) => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();"
+    lights = sorted(map(_luminance, window.run(f"{of} return {kinds}.map(of)")))
+    for darker, lighter in pairwise(lights):
+        assert (lighter + 0.05) / (darker + 0.05) >= 1.3, (kinds, lights)
+
+
+def test_paper_has_all_that_the_page_has(window: Browser) -> None:
+    window.look_like(width=1280, height=800, media="print")
+    styles = "return [...document.querySelectorAll('{}')].map((each) => getComputedStyle(each).{})"
+    assert {*window.run(styles.format(".node, .swatch", "printColorAdjust"))} == {"exact"}
+    assert {*window.run(styles.format("#steps, #moves, .wide", "maxHeight"))} == {"none"}
+    assert {*window.run(styles.format("main > section", "contentVisibility"))} == {"visible"}
+
+
 def _luminance(colour: str) -> float:
     digits = colour.lstrip("#")
     whole = "".join(digit * 2 for digit in digits) if len(digits) == 3 else digits
@@ -147,8 +183,33 @@ def test_a_picture_of_a_long_time_keeps_peaks_and_is_small(window: Browser) -> N
     assert len(path) < 60_000
 
 
+def test_what_steers_is_escaped_as_in_the_commands(window: Browser) -> None:
+    every = "[...Array(0x10000).keys(), 0x1f600].map((code) => [code, visible(String.fromCodePoint(code))])"
+    changed = f"{every}.filter(([code, text]) => text !== String.fromCodePoint(code))"
+    escaped = window.run(f"return import('/static/parts.js').then(({{ visible }}) => {changed})")
+    assert dict(escaped) == {code: visible(chr(code)) for code in range(0x20000) if visible(chr(code)) != chr(code)}
+
+
 def test_the_browser_has_nothing_to_complain(window: Browser) -> None:
     assert window.complaints() == []
+
+
+def test_the_page_says_what_status_says(tmp_path: Path) -> None:
+    desk = Desk(6)
+    desk.up("a")
+    for subject in ("a", "node05"):
+        desk.tell(HoldAsked(at_us=desk.now_us, by="ann", subject=subject, reason="a fan \u202enaf a"))
+    desk.pause("a move of racks\x9b")
+    desk.tell(started(6, desk.now_s, epoch=2, controller="head.1.0", how=settings(), shadow=True))
+    copied(desk.store, tmp_path)
+    (pool,), rows = board(desk.store, "pool"), board(desk.store, "clusters")
+    assert pool["shadow"]
+    assert pool["nodes_held"]
+    with served(tmp_path) as (url, _), browser() as opened:
+        opened.open(url).until("document.body.dataset.seq")
+        assert opened.run(TEXTS.format("#facts li")) == [*map(visible, headlines(pool))]
+        assert opened.run(TEXTS.format(".card .alert")) == [*map(visible, trouble_lines(rows))]
+        assert "In shadow mode nothing moves" in opened.run(TEXTS.format("#moves li"))[0]
 
 
 def test_curves_are_whole_when_the_history_has_been_read(played_ledger: Path) -> None:

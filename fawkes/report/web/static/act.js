@@ -9,7 +9,7 @@ const KEPT = "fawkes-token";
 let verbs = {}, known = () => ({}), edition = 0;
 
 const authorized = () => ({ authorization: `Bearer ${sessionStorage.getItem(KEPT)}` });
-const titled = (name) => (name === "until_us" ? "until" : name.replaceAll("_", " "));
+const titled = (name) => (name === "until_us" ? "until (UTC)" : name.replaceAll("_", " "));
 
 function say(...lines) {
   $("act-answer").replaceChildren(...lines.map((line) => el("li", {}, line)));
@@ -48,7 +48,7 @@ function body(dry) {
   for (const input of $("act-fields").querySelectorAll("input")) {
     if (input.type === "checkbox") values[input.name] = input.checked;
     else if (input.value === "") continue;
-    else if (input.type === "datetime-local") values[input.name] = new Date(input.value).getTime() * 1000;
+    else if (input.type === "datetime-local") values[input.name] = new Date(`${input.value}Z`).getTime() * 1000;
     else values[input.name] = input.type === "number" ? Number(input.value) : input.value;
   }
   if (asksMasters()) values.dry_run = dry;

@@ -2,10 +2,10 @@
 
 import { panel } from "/static/act.js";
 import { highest, lasting, line, stack } from "/static/charts.js";
-import { $, el } from "/static/parts.js";
+import { $, el, visible } from "/static/parts.js";
 
-const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"]];
-const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["leaving", "leaving"]];
+const ROLES = [["core", "core"], ["transient_core", "transient-core (TC)"], ["transient", "transient (TR)"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"], ["free", "free"], ["out", "out of service"]];
+const LAYERS = [["core", "core"], ["transient_core", "transient-core"], ["transient", "transient"], ["joining", "joining"], ["leaving", "leaving"], ["lost", "lost"]];
 const SILENT_MS = 40000, COURSE_EVERY_MS = 4000;
 let state = null, course = null, courseAt = 0, later = 0, figures = new Map(), chosen = { node: null, job: null }, heard = Date.now(), asking = false, again = false, newest = 0;
 
@@ -15,11 +15,11 @@ const there = (row) => row.state !== "gone";
 
 function banner(text) {
   $("banner").hidden = !text;
-  if ($("banner").textContent !== text) $("banner").textContent = text;
+  if ($("banner").textContent !== visible(text)) $("banner").textContent = visible(text);
 }
 
 function kindOf(node) {
-  if (node.state === "lost" || node.state === "out") return "lost";
+  if (["joining", "lost", "out"].includes(node.state)) return node.state;
   if (node.cluster === null) return "free";
   if (["draining", "evacuating", "cleaning"].includes(node.state)) return "leaving";
   return (node.role ?? "free").replace("-", "_");
@@ -29,11 +29,7 @@ function drawHead() {
   const pool = state.pool;
   $("pool").textContent = pool.pool ?? "Fawkes";
   document.title = `${pool.pool ?? "Fawkes"}: ${state.clusters.filter(there).length} MR-clusters`;
-  $("verdict").textContent = pool.verdict ?? "No tick yet.";
-  const facts = [pool.simulated ? "a simulated run; times count from its start" : `controller ${pool.controller}`, `policy ${pool.policy}`,
-    `${pool.nodes} nodes: ${pool.held} held, ${pool.free} free, ${pool.out} out of service, ${pool.lost} lost`, `as of ${pool.as_of}`];
-  if (pool.paused) facts.unshift(`PAUSED: ${pool.paused}`);
-  $("facts").textContent = facts.join(" · ");
+  $("facts").replaceChildren(...state.headlines.map((text) => el("li", {}, text)));
 }
 
 function pair(name, value) {
@@ -57,8 +53,7 @@ function drawFigures() {
 function card(row) {
   const parts = [el("header", {}, el("h3", {}, row.cluster), el("span", {}, row.state),
     there(row) ? el("span", { class: `health ${row.health}` }, row.health) : null, row.run_as ? el("span", { class: "soft" }, row.run_as) : null)];
-  if (row.why) parts.push(el("p", {}, row.why));
-  for (const alert of row.alerts) parts.push(el("p", { class: "alert" }, alert));
+  for (const text of state.troubles[row.cluster]) parts.push(el("p", { class: "alert" }, text));
   parts.push(el("dl", {},
     ...pair("nodes", `${row.nodes} (target ${known(row.target)}, min ${row.min_nodes})`), ...pair("share, weight", `${percent(row.share)}, ${percent(row.weight)}`),
     ...pair("jobs", `${known(row.jobs_running)} run, ${known(row.jobs_waiting)} wait`), ...pair("tasks", `${known(row.tasks_running)} run, ${known(row.tasks_waiting)} wait`)));
@@ -125,7 +120,8 @@ function entry(row) {
 
 function drawMoves() {
   const rows = [...state.moves].reverse();
-  $("moves").replaceChildren(...(rows.length ? rows.map((row) => el("li", {}, el("time", {}, row.time), `tick ${row.tick}`, el("ul", {}, ...row.decided.map((text) => el("li", {}, text)))))
+  const shadow = state.pool.shadow ? [el("li", { class: "soft" }, "In shadow mode nothing moves: its ticks say what they would do.")] : [];
+  $("moves").replaceChildren(...shadow, ...(rows.length ? rows.map((row) => el("li", {}, el("time", {}, row.time), `tick ${row.tick}`, el("ul", {}, ...row.decided.map((text) => el("li", {}, text)))))
     : [el("li", { class: "soft" }, "No tick has moved nodes yet.")]));
 }
 
@@ -162,7 +158,7 @@ function draw() {
   drawClusters();
   renew("nodes", state.nodes, drawNodes);
   if (reading) return;
-  renew("moves", state.moves, drawMoves);
+  renew("moves", [state.pool.shadow, state.moves], drawMoves);
   renew("jobs", [state.job_count, state.jobs], drawJobs);
   renew("steps", state.steps, () => $("steps").replaceChildren(...[...state.steps].reverse().map(entry)));
   document.body.dataset.seq = state.seq;
