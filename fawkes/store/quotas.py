@@ -175,7 +175,7 @@ class QuotaReader:
         if self._db is None:
             return []
         db = self._db
-        found: list[tuple[int, PeriodCourse]] = self._ask(
+        stood: list[tuple[int, PeriodCourse]] = self._ask(
             lambda: [
                 (at_us, course)
                 for _, at_us, _, courses in _rows(db, after_us=after_us)
@@ -183,7 +183,7 @@ class QuotaReader:
                 if at_us >= after_us and job in (None, course.job)
             ]
         )
-        return found
+        return stood
 
     def count(self) -> int:
         """The number of periods that are stored whole, so that they can be decided again."""

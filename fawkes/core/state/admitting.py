@@ -230,7 +230,7 @@ def checked(queue: Queue, verdicts: object) -> list[Verdict]:
 
 
 def is_to_end(answer: object) -> bool:
-    """What ``late`` of a policy answered; ValueError unless it is True or False: NaN and "no" would end the job."""
+    """The answer of a policy's ``late``; ValueError unless it is True or False: NaN and "no" would end the job."""
     if isinstance(answer, bool):
         return answer
     raise ValueError(f"late answered {cut(repr(answer))}, and must answer True or False")

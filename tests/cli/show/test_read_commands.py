@@ -23,7 +23,6 @@ from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
 from fawkes import __version__
-from fawkes.base.errors import ExitStatus
 from fawkes.cli.main import cli
 from fawkes.cli.show.fields import FIELDS
 from fawkes.core.values.decision import Decision, PutJob, PutPause, PutRules
@@ -40,8 +39,6 @@ from tests.store.test_ledger import DAMAGES
 
 Run = Callable[..., Result]
 
-#: what is in the lock of a controller that was killed
-DEAD = '{"host": "head", "pid": 77, "since_us": 5}'
 COMMANDS = (["status"], ["nodes"], ["jobs"], ["explain"], ["events"], ["events", "--verify"], ["verify"])
 
 
@@ -89,26 +86,6 @@ def test_without_a_controller_they_say_so_and_read_the_ledger(run: Run, words: l
         "no controller is running for this site: the last one stopped after 2023-11-14T22:18:40.000Z" in result.stderr
     )
     assert "no controller" not in result.stdout
-
-
-@pytest.mark.parametrize("words", [["status"], ["nodes"], ["jobs"], ["plan"]], ids=" ".join)
-def test_a_controller_that_left_no_word_of_its_end_is_the_first_line(run: Run, site: Path, words: list[str]) -> None:
-    (site / "state" / LOCK_FILE).write_text(DEAD)
-    result = run("-q", *words)
-    assert result.exit_code == ExitStatus.PARTIAL
-    first = result.stdout.splitlines()[0]
-    assert first.startswith(
-        "NO CONTROLLER IS RUNNING, and the last one left no word of its end (process 77 on head, last"
-    )
-    assert "What follows is as of 2023-11-14 22:18:40" in first
-    assert run("events").exit_code == 0, "what has happened is no older for it"
-
-
-def test_programs_read_that_the_controller_left_no_word_of_its_end(run: Run, site: Path) -> None:
-    (site / "state" / LOCK_FILE).write_text(DEAD)
-    result = run("status", "-o", "json")
-    assert result.exit_code == ExitStatus.PARTIAL
-    assert json.loads(result.stdout)["pool"]["unanswered"].startswith("NO CONTROLLER IS RUNNING")
 
 
 def test_with_a_controller_they_do_not(run: Run, site: Path) -> None:
@@ -333,7 +310,7 @@ def test_watching_shows_what_changes(site: Path) -> None:
     _until(master, b"VOLUNTARY MOVES ARE STOPPED: a visit")
     ledger.close()
     _until(master, b"no controller is running for this site")
-    (site / "state" / LOCK_FILE).write_text(DEAD)
+    (site / "state" / LOCK_FILE).write_text('{"host": "head", "pid": 77, "since_us": 5}')
     _until(master, b"NO CONTROLLER IS RUNNING")
     watcher.send_signal(signal.SIGINT)
     assert watcher.wait(timeout=20) == 130
