@@ -88,7 +88,10 @@ def holder(folder: Path) -> Holder | None:
 
 
 def died(folder: Path) -> Holder | None:
-    """The last process that wrote to a state folder, if it left no word of its end; None when it did, or still runs."""
+    """The last process that wrote to a state folder, if it left no word of its end; None when it did, or still runs.
+
+    None also for one of another machine, whose lock this one may not see.
+    """
     with suppress(OSError):
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -96,7 +99,7 @@ def died(folder: Path) -> Holder | None:
         finally:
             os.close(file)
         # Looked at last: one that starts in between has the lock, and is no dead one.
-        if last.pid and holder(folder) is None:
+        if last.pid and last.host == socket.gethostname() and holder(folder) is None:
             return last
     return None
 

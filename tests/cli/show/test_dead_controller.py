@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,7 +17,7 @@ from fawkes.store.sqlite import Ledger
 from tests.report.played import recorded
 
 #: what is in the lock of a controller that was killed
-DEAD = '{"host": "head", "pid": 77, "since_us": 5}'
+DEAD = f'{{"host": "{gethostname()}", "pid": 77, "since_us": 5}}'
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def test_a_controller_that_left_no_word_of_its_end_is_the_first_line(site: Path,
     assert result.exit_code == ExitStatus.PARTIAL
     first = result.stdout.splitlines()[0]
     assert first.startswith(
-        "NO CONTROLLER IS RUNNING, and the last one left no word of its end (process 77 on head, last"
+        f"NO CONTROLLER IS RUNNING, and the last one left no word of its end (process 77 on {gethostname()}, last"
     )
     assert "What follows is as of 2023-11-14 22:18:40" in first
     assert run(site, "events").exit_code == 0, "what has happened is no older for it"
