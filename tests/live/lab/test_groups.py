@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -92,7 +93,8 @@ def test_what_hides_from_the_marks_does_not_outlive_a_wipe(grouped: Lab, user: s
 
 
 def test_daemons_are_in_the_group_and_those_of_others_are_left_alone(grouped: Lab) -> None:
-    right, other = lease(HOST), lease(HOST, "other")
+    # Of another pool: a second site of the same one gets no node on which the first has processes.
+    right, other = lease(HOST), replace(lease(HOST, "other"), pool="q")
     for each in (right, other):
         taken(grouped, each)
         daemon = hadoop.Daemon("datanode", ["/bin/sleep", "4242"])
@@ -101,7 +103,7 @@ def test_daemons_are_in_the_group_and_those_of_others_are_left_alone(grouped: La
         grouped, HOST, "for p in $(pgrep -fx '/bin/sleep 4242'); do sed -n s/^0:://p /proc/$p/cgroup; done"
     )
     names = sorted(group.rpartition("/")[2] for group in groups.split())
-    assert names == [f"fawkes:p:{HOST}:{each.cluster}" for each in (right, other)]
+    assert names == [f"fawkes:{each.pool}:{HOST}:{each.cluster}" for each in (right, other)]
     for each, left in ((right, 1), (other, 0)):
         ok(grouped, HOST, leases.close(each))
         assert ok(grouped, HOST, node.wipe(each, grace_s=0.2))["killed"] == "1"
