@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import FawkesError, UserError
-from fawkes.base.units import SECOND_US, show_duration, show_time
+from fawkes.base.units import SECOND_US, clock, show_duration, show_time
 from fawkes.cli.asking.client import Client, HungUpError, NoControllerError, SilentError, trouble
-from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import TABLE, note, say, warn
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import FawkesError, UserError
-from fawkes.base.units import counted, show_duration
+from fawkes.base.units import clock, counted, show_duration
+from fawkes.base.visible import visible
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.client import Client
 from fawkes.cli.asking.ledger import absence, boards_of, deaf, death, ledger_of, silence, silent
-from fawkes.cli.show.fields import clock
 from fawkes.cli.show.layout import fitted, more
 from fawkes.cli.show.show import TABLE, Wide, console, output_option, say, show
 from fawkes.cli.show.tables import TABLES
-from fawkes.cli.show.visible import visible
 from fawkes.config.site.site import Site
 
 if TYPE_CHECKING:

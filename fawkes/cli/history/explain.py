@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fawkes.base.errors import UserError
+from fawkes.base.units import clock
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.client import Client, NoControllerError
 from fawkes.cli.asking.ledger import ledger_of
 from fawkes.cli.asking.parsed import Parsed
-from fawkes.cli.show.fields import clock
 from fawkes.cli.show.show import CSV, JSON, JSON_VERSION, note, output_option, say, show
 from fawkes.cli.show.tables import TABLES
 from fawkes.cli.show.visible import echo

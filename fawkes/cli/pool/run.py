@@ -13,11 +13,11 @@ import click
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import SECOND_US
+from fawkes.base.visible import visible
 from fawkes.cli.asking import completion
 from fawkes.cli.asking.acting import confirm
 from fawkes.cli.asking.client import Client, HungUpError
 from fawkes.cli.show.show import note, quiet, warn
-from fawkes.cli.show.visible import visible
 from fawkes.config.nodes.slurm import end_of
 from fawkes.config.nodes.sources import SlurmAllocation
 from fawkes.config.site.site import Site

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from fawkes.base.units import SECOND_US, show_bytes, show_duration
-from fawkes.base.units import clock as clock
+from fawkes.base.units import SECOND_US, clock, show_bytes, show_duration
 
 NOTHING: Final = "-"
 

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fawkes.base.visible import visible
 from fawkes.cli.show.fields import FIELDS
 from fawkes.cli.show.tables import Table
-from fawkes.cli.show.visible import line_limit, visible
+from fawkes.cli.show.visible import line_limit
 
 Row = Mapping[str, object]
 

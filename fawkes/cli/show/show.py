@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fawkes.base.visible import visible
 from fawkes.cli.show.layout import drawn
 from fawkes.cli.show.tables import Table
-from fawkes.cli.show.visible import echo, line_limit, visible
+from fawkes.cli.show.visible import echo, line_limit
 
 if TYPE_CHECKING:
     from rich.console import Console

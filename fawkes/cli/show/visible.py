@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from fawkes.base.visible import visible as visible
+from fawkes.base.visible import visible
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 from socket import gethostname
 
@@ -13,21 +12,9 @@ from click.testing import CliRunner, Result
 from fawkes.base.errors import ExitStatus
 from fawkes.cli.main import cli
 from fawkes.store.lock import LOCK_FILE
-from fawkes.store.sqlite import Ledger
-from tests.report.played import recorded
 
 #: what is in the lock of a controller that was killed
 DEAD = f'{{"host": "{gethostname()}", "pid": 77, "since_us": 5}}'
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with the ledger of a recorded run."""
-    site = tmp_path_factory.mktemp("site")
-    with closing(Ledger(site / "state", durable=False)) as ledger:
-        for entry in recorded():
-            ledger.append(entry.event, entry.decision)
-    return site
 
 
 def run(site: Path, *words: str) -> Result:

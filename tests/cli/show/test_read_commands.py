@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import pty
-import shutil
 import signal
 import subprocess
 import sys
@@ -40,22 +39,6 @@ from tests.store.test_ledger import DAMAGES
 Run = Callable[..., Result]
 
 COMMANDS = (["status"], ["nodes"], ["jobs"], ["explain"], ["events"], ["events", "--verify"], ["verify"])
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with the ledger of a recorded run as it grows step by step, not to be changed."""
-    site = tmp_path_factory.mktemp("site")
-    with closing(Ledger(site / "state", durable=False)) as ledger:
-        for entry in recorded():
-            ledger.append(entry.event, entry.decision)
-    return site
-
-
-@pytest.fixture
-def site(written: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    return Path(shutil.copytree(written, tmp_path / "site"))
 
 
 @pytest.fixture

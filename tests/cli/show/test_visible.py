@@ -7,8 +7,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fawkes.base.visible import visible
 from fawkes.cli.show.show import csv_value
-from fawkes.cli.show.visible import visible
 
 
 @given(st.text() | st.text(alphabet="\x1b\x07\x9b\r\x0b\x0c\x85\u2028\u2029\u202e\u2066\x00\x7f\n\tab[2J"))
