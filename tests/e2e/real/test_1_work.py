@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from fawkes.core.values.decision import AddSample
-from fawkes.core.values.model import ClusterState, JobLife, JobState, Reason, Role
+from fawkes.core.values.model import ClusterState, JobLife, JobState, NodeLife, Reason, Role
 from fawkes.engine.ports import Entry
 from fawkes.report import history
 from fawkes.store.sqlite import LedgerReader
@@ -43,6 +43,7 @@ args = [
     "/records", "/output/{id}",
 ]
 """
+NAP = 'kind = "sleep"\nmaps = 2\nmap_time = "1s"\nreduces = 0\n'
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Story:
         return self.site.ledger.jobs[name]
 
     def moves_during(self, job: str, cluster: str, code: str) -> set[str]:
-        """The nodes that an MR-cluster got or gave while a job ran."""
-        began, ended = self.job(job).started_us or 0, self.job(job).finished_us or 0
+        """The nodes that an MR-cluster got or gave while a job waited and ran: on a busy machine it begins late."""
+        began, ended = self.job(job).submitted_us, self.job(job).finished_us or 0
         return {
             str(reason.facts["node"])
             for entry in self.steps()
@@ -75,10 +76,19 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(running: RealSite) -> Story:
-    """Both MR-clusters count words, one after the other: the free nodes go to the first, then across, then back."""
+    """Both MR-clusters count words, one after the other: the free nodes go to the first, then across, then back.
+
+    The controller is killed while the first nodes join; once it is back, all goes on.
+    """
     site = running
     begin = site.now()
     site.fawkes("submit", "alpha", site.job("count-a", COUNT))
+    site.until("nodes on their way to alpha under its job", lambda: joining(site) and runs(site))
+    site.fawkes("submit", "beta", site.job("starts", NAP))
+    site.until("the other job to start", lambda: site.ledger.jobs["starts"].life is JobLife.STARTING)
+    site.kill()
+    site.until("the job to go on without a controller", lambda: runs(site))
+    site.run()
     site.until_serving("alpha", Role.TRANSIENT, 4)
     site.fawkes("submit", "beta", site.job("count-b", COUNT))
     site.until("nodes of alpha in beta", lambda: site.serving("beta", Role.TRANSIENT_CORE))
@@ -87,9 +97,17 @@ def story(running: RealSite) -> Story:
         move = site.until("a node that went from one to the other", lambda: across(site))
         told = site.fawkes("explain", "--node", move.node)
         site.fawkes("submit", "beta", site.job("sort-b", SORT))
-        site.until_ended("count-a", "count-b", "sort-b")
+        site.until_ended("count-a", "starts", "count-b", "sort-b")
     site.until_settled()
     return Story(site, begin, site.now(), move, told)
+
+
+def joining(site: RealSite) -> bool:
+    return any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values())
+
+
+def runs(site: RealSite) -> bool:
+    return [row["state"] for row in site.applications("alpha", "count-a")] == ["RUNNING"]
 
 
 def across(site: RealSite) -> history.Move | None:
@@ -130,6 +148,15 @@ def test_wordcount_is_what_was_counted_here(story: Story, job: str, cluster: str
     texts = story.site.hdfs(cluster, "read", f"/output/{job}")
     rows = [line.split("\t") for text in texts.values() for line in text.splitlines()]
     assert {word: int(count) for word, count in rows} == words_here(story.site)
+
+
+@pytest.mark.parametrize(("job", "cluster"), [("count-a", "alpha"), ("starts", "beta")])
+def test_a_killed_controller_finds_the_job_that_ran_and_the_one_that_was_starting(
+    story: Story, job: str, cluster: str
+) -> None:
+    assert (story.job(job).life, story.job(job).attempt) == (JobLife.SUCCEEDED, 1), story.job(job).why
+    (application,) = story.site.applications(cluster, job)
+    assert application["finalStatus"] == "SUCCEEDED"
 
 
 def test_nodes_came_and_went_while_it_counted(story: Story) -> None:

@@ -1,4 +1,7 @@
-"""The controller is killed in the middle of things; started again it finishes them, and nothing has happened twice."""
+"""The controller is killed in the middle of things; started again it finishes them, and nothing has happened twice.
+
+While nodes join, a job runs and another one starts: `test_1_work.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,6 @@ from tests.support.site import LIMIT_S, RealSite, differences
 pytestmark = pytest.mark.hadoop
 
 NAP = 'kind = "sleep"\nmaps = 2\nmap_time = "1s"\nreduces = 0\n'
-GO = "/tmp/go"
-#: runs until it gets a word
-LONG = f"""
-kind = "streaming"
-mapper = "sh -c 'until [ -e {GO} ]; do sleep 0.2; done; cat'"
-reducer = "cat"
-input = "/records"
-output = "/output/{{id}}"
-properties = {{ "mapreduce.job.reduces" = "0" }}
-"""
 ONE = """
 min_nodes = 1
 replication = 1
@@ -53,38 +46,6 @@ def agree(site: RealSite) -> None:
     """After everything is settled: one owner for each node, in the ledger and on the node."""
     site.until_settled()
     assert differences(site) == []
-
-
-def test_in_the_middle_of_a_grow_while_a_job_starts_and_another_runs(site: RealSite) -> None:
-    # Otherwise alpha may have nothing left to grow by.
-    with site.demand("beta"):
-        site.until_serving("beta", Role.TRANSIENT_CORE, 4)
-    site.fawkes("submit", "alpha", site.job("runs-on", LONG))
-    site.until("the job to run", lambda: site.ledger.jobs["runs-on"].life is JobLife.RUNNING)
-    with site.demand("alpha"):
-        site.until(
-            "nodes on their way to alpha",
-            lambda: any(n.life is NodeLife.JOINING and n.owner == "alpha" for n in site.state.nodes.values()),
-        )
-        site.fawkes("submit", "beta", site.job("starts", NAP))
-        site.until("the other job to start", lambda: site.ledger.jobs["starts"].life is JobLife.STARTING)
-        site.kill()
-        site.until(
-            "the job to go on without a controller",
-            lambda: [a["state"] for a in site.applications("alpha", "runs-on")] == ["RUNNING"],
-        )
-        site.run()
-        site.until_serving("alpha", Role.TRANSIENT, 4)
-        for host in site.hosts:
-            site.on(host, f"touch {GO}")
-        first, second = site.until_ended("runs-on", "starts")
-        for host in site.hosts:
-            site.on(host, f"rm {GO}")
-        assert (first.life, first.attempt, second.life, second.attempt) == (JobLife.SUCCEEDED, 1) * 2
-        for name, cluster in (("runs-on", "alpha"), ("starts", "beta")):
-            (application,) = site.applications(cluster, name)
-            assert application["finalStatus"] == "SUCCEEDED"
-        agree(site)
 
 
 @pytest.mark.drill

@@ -49,6 +49,7 @@ def test_a_power_failure_ends_all_processes_and_keeps_the_disks(lab: Lab) -> Non
     assert lab.start("node02").state == "on"
 
 
+@pytest.mark.nightly
 def test_a_host_whose_first_process_ends_is_off_and_can_be_started(lab: Lab) -> None:
     kill_first = "for p in /proc/[0-9]*; do grep -qs '^NSpid:.*[[:space:]]1$' $p/status && echo ${p#/proc/}; done"
     firsts = lab.exec(["sh", "-c", kill_first]).stdout.split()[1:]  # without the warden
@@ -74,6 +75,7 @@ def test_a_paused_host_does_nothing_until_it_goes_on(lab: Lab) -> None:
     assert output_of(lab, "node02", f"kill -9 {pid}; hostname") == "node02"
 
 
+@pytest.mark.nightly
 def test_a_host_full_of_forks_is_paused_as_a_whole(lab: Lab) -> None:
     forks = "setsid sh -c 'while :; do (true); date > /srv/now; done' </dev/null >/dev/null 2>&1 & echo $!"
     pid = output_of(lab, "node03", forks)
@@ -88,6 +90,7 @@ def test_a_host_full_of_forks_is_paused_as_a_whole(lab: Lab) -> None:
     output_of(lab, "node03", f"kill -9 -{pid}")
 
 
+@pytest.mark.nightly
 def test_a_paused_host_can_lose_its_power(lab: Lab) -> None:
     lab.pause("node03")
     assert lab.kill("node03").state == "off"
@@ -105,6 +108,7 @@ def test_a_cut_cable_isolates_one_host_whose_processes_go_on(lab: Lab) -> None:
     assert output_of(lab, "node02", f"kill -9 {pid}; hostname") == "node02"
 
 
+@pytest.mark.nightly
 def test_a_cut_cable_stays_cut_over_a_power_failure(lab: Lab) -> None:
     lab.cut("node02")
     lab.kill("node02")

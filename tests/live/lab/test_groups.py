@@ -121,6 +121,7 @@ def test_a_group_that_nobody_can_see_any_more_is_not_empty(grouped: Lab) -> None
     ok(grouped, HOST, node.wipe(right))
 
 
+@pytest.mark.nightly
 def test_a_host_that_lost_its_groups_goes_on_and_says_so(grouped: Lab) -> None:
     """After a power failure another group may be the one of the SSH session: the next deployment chooses anew."""
     right = lease(HOST)

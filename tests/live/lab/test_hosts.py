@@ -35,6 +35,7 @@ def test_every_host_is_reached_by_name_with_its_own_key_name_and_processes(lab: 
         assert output_of(lab, host, "cat /srv/by-sftp") == host
 
 
+@pytest.mark.nightly
 def test_sshd_is_the_first_process_and_lets_no_dead_process_stay(lab: Lab) -> None:
     assert output_of(lab, "node01", "tr '\\0' ' ' < /proc/1/cmdline").startswith("sshd: ")
     pid = output_of(lab, "node01", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!")
@@ -182,6 +183,7 @@ def test_two_labs_with_the_same_addresses_do_not_meet(lab: Lab, tmp_path: Path) 
     assert output_of(lab, "node01", "cat /srv/which") == "first"
 
 
+@pytest.mark.nightly
 def test_a_lab_is_not_taken_down_from_inside(lab: Lab) -> None:
     done = lab.exec([*FAWKES, "lab", "down", "--name", lab.name])
     assert done.returncode == ExitStatus.REFUSED
@@ -190,6 +192,7 @@ def test_a_lab_is_not_taken_down_from_inside(lab: Lab) -> None:
     assert lab.exec([*FAWKES, "lab", "exec", "--name", lab.name, "--", "hostname"]).returncode == 0
 
 
+@pytest.mark.nightly
 def test_limits_of_disk_and_network(tmp_path: Path) -> None:
     spec = LabSpec(
         hosts=1,

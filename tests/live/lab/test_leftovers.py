@@ -23,6 +23,7 @@ def spec_at(site: Path, hosts: int = 2) -> LabSpec:
     return LabSpec(hosts=hosts, site=site, nodemanager_memory_bytes=SMALL)
 
 
+@pytest.mark.nightly
 def test_down_leaves_the_site_folder_alone(tmp_path: Path) -> None:
     before = links()
     lab = up(spec_at(tmp_path / "lab", hosts=3))
@@ -44,6 +45,7 @@ def test_down_leaves_the_site_folder_alone(tmp_path: Path) -> None:
     assert down(lab.name) is False
 
 
+@pytest.mark.nightly
 def test_the_next_lab_of_the_folder_has_the_same_user_key_and_new_disks(tmp_path: Path) -> None:
     with up(spec_at(tmp_path / "lab")) as lab:
         key = (lab.site / "id_ed25519").read_text()
@@ -132,6 +134,7 @@ def test_a_lab_whose_warden_was_killed_is_gone_and_can_come_back(tmp_path: Path)
         assert output_of(again, "node01", "hostname") == "node01"
 
 
+@pytest.mark.nightly
 def test_a_stopped_warden_is_taken_down_all_the_same(tmp_path: Path) -> None:
     lab = up(spec_at(tmp_path / "lab"))
     warden = LabFolder(lab.name).warden_by_state()

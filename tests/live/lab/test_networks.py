@@ -77,6 +77,7 @@ def test_each_host_has_a_second_address_for_data(meshed: Lab) -> None:
     assert not _reaches(meshed, "controller", "node01-data")
 
 
+@pytest.mark.nightly
 def test_the_link_between_sites_is_limited_and_can_be_cut(meshed: Lab) -> None:
     rates = json.loads(meshed.exec([sys.executable, "-c", _RATES], check=True).stdout)
     assert rates == dict.fromkeys(["lab1-lab1b", "lab1b-lab1", "data-datab", "datab-data"], 3_000_000)

@@ -64,6 +64,7 @@ def test_the_key_of_a_jump_host_is_accepted_by_its_name_and_no_other_key_with_it
         (site / "known_hosts").write_text(before)
 
 
+@pytest.mark.nightly
 def test_a_jump_host_that_is_down_is_told_once_for_all_nodes(lab: Lab) -> None:
     lab.kill("login")
     try:

@@ -113,6 +113,7 @@ def test_increments_are_small_name_their_parent_and_give_back_what_was_saved(sto
     assert store.load("fourth") == AGAIN
 
 
+@pytest.mark.nightly
 def test_after_three_links_comes_a_whole_image_and_the_others_go(store: Store) -> None:
     assert store.load("fourth") == AGAIN
     store.save("fourth", AGAIN)
@@ -120,6 +121,7 @@ def test_after_three_links_comes_a_whole_image_and_the_others_go(store: Store) -
     assert whole.read_bytes() == AGAIN
 
 
+@pytest.mark.nightly
 def test_what_has_changed_too_much_is_whole(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.save("first", MEMORY)
@@ -129,6 +131,7 @@ def test_what_has_changed_too_much_is_whole(tmp_path: Path) -> None:
     assert whole.read_bytes() == OTHER + MEMORY[3 << 20 :]
 
 
+@pytest.mark.nightly
 def test_an_increment_whose_parent_has_gone_meanwhile_is_whole(store: Store) -> None:
     assert store.load("fourth") == AGAIN
     store.images[0].unlink()
@@ -137,6 +140,7 @@ def test_an_increment_whose_parent_has_gone_meanwhile_is_whole(store: Store) -> 
     assert whole.read_bytes() == AGAIN + b"more"
 
 
+@pytest.mark.nightly
 def test_what_is_of_no_use_goes_with_all_that_it_needs(store: Store) -> None:
     assert store.load("fourth") == AGAIN
     assert store.run("drop", "fourth") == 0
