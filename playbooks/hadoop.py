@@ -177,7 +177,7 @@ launch() {
             echo "$$ $(since ${line##*) }) $boot" >"$pid_file.new" && mv -f "$pid_file.new" "$pid_file" &&
             exec "$@" >>"$out"
     ' "$daemon" "$run/$daemon.pid" "$logs/$daemon.out" \
-        env -i "PATH=$PATH" "HOME=$HOME" "USER=$me" "LANG=${LANG:-C.UTF-8}" "$@" </dev/null 2>>"$logs/$daemon.out" &)"
+        env -i "PATH=$PATH" "HOME=$HOME" "USER=$me" LANG=C.UTF-8 "$@" </dev/null 2>>"$logs/$daemon.out" &)"
     fact "daemon.$daemon" started
 }
 """

@@ -102,7 +102,7 @@ if [ ! -d "$job/begun" ]; then
     printf '%s\n' {command} >"$job/command.new" && mv -f "$job/command.new" "$job/command" || exit 73
     printf '%s\n' {kept} >"$job/kept.json.new" && mv -f "$job/kept.json.new" "$job/kept.json" || exit 73
     printf '%s\n' {env} >"$job/env.new" && mv -f "$job/env.new" "$job/env" || exit 73
-    setsid env -i "PATH=$PATH" "HOME=$HOME" "USER=$(id -un)" "LANG=${LANG:-C.UTF-8}" {marks} \
+    setsid env -i "PATH=$PATH" "HOME=$HOME" "USER=$(id -un)" LANG=C.UTF-8 {marks} \
         sh -c {runner} "$job" {argv} </dev/null >"$job/launcher.log" 2>&1 &
     tries=200
     while [ $tries -gt 0 ] && [ ! -e "$job/pid" ]; do tries=$((tries - 1)); sleep 0.05; done

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -166,6 +167,9 @@ class ProgramGroup(click.Group):
         sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - as long as the process
         sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
         stdout = sys.stdout
+        if isinstance(stdout, TextIOWrapper):
+            # A terminal that is not UTF-8 shows an escape for what it does not know, as stderr does, and all the rest.
+            stdout.reconfigure(errors="backslashreplace")
         try:
             result = super().main(args, prog_name or "fawkes", standalone_mode=False, **extra)
             sys.stdout.flush()

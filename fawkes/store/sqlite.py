@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sqlite3
@@ -262,6 +263,8 @@ class Ledger(LedgerReader):
             self._lock = StateLock(folder)
         except OSError as error:
             hint = "The controller must be able to write to its state folder"
+            if error.errno == errno.ENOLCK:
+                hint = "Its file system has no locks: put the state folder on a disk of this machine"
             raise UserError(f"cannot be written to: {error.strerror}", where=str(folder), hint=hint) from None
         try:
             self.path = folder / LEDGER_FILE

@@ -63,6 +63,11 @@ def test_each_ending_has_its_message_and_its_exit_code(how: str, code: int, mess
     assert (ended.exit_code, ended.stderr, ended.stdout) == (code, message, "")
 
 
+def test_a_terminal_that_knows_few_letters_gets_the_others_as_escapes() -> None:
+    ended = CliRunner(charset="latin-1").invoke(sample, ["good", "--text", "Lüfter \u2013 kaputt"])
+    assert (ended.exit_code, ended.stdout) == (0, ". Lüfter \\u2013 kaputt\n")
+
+
 def test_a_defect_is_one_line_that_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAWKES_DEBUG", raising=False)
     ended = run("end", "bug")

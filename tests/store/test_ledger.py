@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sqlite3
@@ -559,6 +560,17 @@ def test_a_user_who_may_only_read_while_the_controller_runs(somebody_else: Calla
         assert reader.last_seq() == reader.verify() == 2
         os.seteuid(0)
         ledger.close()
+
+
+def test_a_state_folder_without_locks_belongs_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(
+        UserError, match=r"No locks available\. Its file system has no locks: put the state folder on a"
+    ):
+        Ledger(tmp_path / "state")
 
 
 def test_a_state_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -38,7 +38,10 @@ def moment_us(text: str) -> int:
 
 def _time_to_come(text: str) -> int:
     try:
-        return moment_us(text)
+        at_us = moment_us(text)
+        if at_us < 0:
+            raise ValueError
+        return at_us
     except ValueError:
         raise ValueError(f"{text!r} is not a time such as 2026-05-04T18:00 (UTC)") from None
 

@@ -101,7 +101,15 @@ def asking(pool: str, *, yes: bool) -> Callable[[str], None]:
 def listener() -> Callable[[str], None]:
     """A sink for the controller's lines about its progress: stderr, or nothing with `--quiet`; from any thread."""
     # Whether notes are wanted is known to the thread of the command alone, so it is asked here, once.
-    return (lambda line: None) if quiet() else warn
+    silent = quiet()
+
+    def say(line: str) -> None:
+        # Who read it may have ended, or its disk be full: a controller that ended for that gave no node back.
+        with suppress(OSError, ValueError):
+            if not silent:
+                warn(line)
+
+    return say
 
 
 def tell_shadow(site: Site) -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import time
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -65,10 +64,13 @@ def end_of(allocation: SlurmAllocation) -> int | None:
     """The Unix time (s) at which an allocation ends; None if it has no end. UserError when Slurm does not say."""
     if allocation.end_s is not None:
         return allocation.end_s
-    match = _END.search(output_of(["scontrol", "show", "job", "-o", allocation.job], within_s=_RUN_S))
+    # As a local time it is wrong by an hour in the night in which clocks go back.
+    environment = {"SLURM_TIME_FORMAT": "%s"}
+    command = ["scontrol", "show", "job", "-o", allocation.job]
+    match = _END.search(output_of(command, within_s=_RUN_S, environment=environment))
     end = match[1] if match else ""
     try:
-        return None if end == "Unknown" else int(datetime.fromisoformat(end).timestamp())
+        return None if end == "Unknown" else int(end)
     except ValueError:
         raise UserError(f"Slurm does not say when job {allocation.job} ends", hint="Set SLURM_JOB_END_TIME") from None
 

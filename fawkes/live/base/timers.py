@@ -149,11 +149,11 @@ class Timers:
         """Call ``wake`` at this time or soon after; a later call replaces the time."""
         wait_us = max(0, at_us - self._clock.now_us())
         when = datetime.now(UTC) + timedelta(microseconds=wait_us)
-        self._scheduler.add_job(self._wake, DateTrigger(when), id=_WAKE, replace_existing=True)
+        self._scheduler.add_job(self._wake, DateTrigger(when, UTC), id=_WAKE, replace_existing=True)
 
     def every(self, name: str, period_us: int, do: Callable[[], None]) -> None:
         """Call ``do`` every ``period_us``; a round that is late is not made up for, and never runs beside itself."""
-        trigger = IntervalTrigger(seconds=period_us / SECOND_US)
+        trigger = IntervalTrigger(seconds=period_us / SECOND_US, timezone=UTC)
         self._scheduler.add_job(do, trigger, id=name, replace_existing=True)
 
     def close(self) -> None:

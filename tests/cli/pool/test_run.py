@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -43,6 +44,17 @@ def test_lines_about_progress_are_shown_unless_the_user_is_quiet(
     # Outside of the command's context, as in a thread of the controller.
     say("controls pool p")
     assert capsys.readouterr().err == said
+
+
+def test_a_controller_goes_on_when_nobody_reads_its_lines_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reader may have ended (`| tee`), or the disk of its log be full."""
+    say = listener()
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stderr", full)
+        say("stopping")
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
 
 
 def test_a_wrong_file_is_told_alone(tmp_path: Path) -> None:

@@ -202,9 +202,13 @@ def test_waiting_ends_with_the_run() -> None:
     assert not mailbox.wait(LIMIT_S)
 
 
-def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to() -> None:
+@pytest.mark.parametrize("zone", ["UTC", "CET-1CEST,M3.5.0,M10.5.0/3", "Mars/Olympus"])
+def test_the_timer_goes_off_once_at_the_latest_time_it_was_set_to(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever time people read off the clocks of this machine."""
+    monkeypatch.setenv("TZ", zone)
     clock, fired = Clock(), threading.Semaphore(0)
     timers = Timers(clock, fired.release)
+    timers.every("hour", 3600 * SECOND_US, fired.release)
     timers.wake_at(clock.now_us() + 3600 * SECOND_US)
     timers.wake_at(clock.now_us())
     assert fired.acquire(timeout=LIMIT_S)
