@@ -89,12 +89,10 @@ def reading_of(seen: StreamSeen, spec: StreamSpec, at_us: int) -> StreamReading:
     # The next batch begins when the time of the last one is over. It is late, too, once it runs for longer than it may.
     runs_us = seen.since_us - max(0, spec.batch_us - seen.took_us)
     late_s = max(0.0, (max(seen.took_us, runs_us) - spec.batch_us) / SECOND_US)
-    took_s = max(seen.took_us, 1) / SECOND_US
     return StreamReading(
         at_s=at_s,
         cpu=min(1.0, max(seen.took_us, spec.batch_us if late_s else 0) / spec.batch_us),
         queue=seen.arrive * late_s,
-        throughput=seen.rows / took_s,
         workers=seen.executors,
     )
 

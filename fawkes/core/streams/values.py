@@ -50,17 +50,16 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """An operator of the topology as it was read: records that wait for it, its share of CPU, and its tasks."""
+    """An operator of the topology as it was read: records that wait for it, and its tasks."""
 
     name: str
     queue: float | None = None
-    cpu: float | None = None
     parallelism: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReading:
-    """A stream at one time: shares of resources, waiting records, records a second, mean latency, and workers.
+    """A stream at one time: shares of resources, waiting records, mean latency, and workers.
 
     Queues of micro-batches must be read at the same point of each batch: between two such points they rise and fall.
     ValueError for a number that is negative or not finite, and for two operators with one name.
@@ -71,14 +70,13 @@ class StreamReading:
     memory: float | None = None
     network: float | None = None
     queue: float | None = None
-    throughput: float | None = None
     latency_s: float | None = None
     workers: int | None = None
     operators: tuple[Operator, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse numbers that no stream can have."""
-        names = ("at_s", "cpu", "memory", "network", "queue", "throughput", "latency_s", "workers")
+        names = ("at_s", "cpu", "memory", "network", "queue", "latency_s", "workers")
         numbers = [(name, getattr(self, name)) for name in names]
         for name, value in [*numbers, *((f"queue of {each.name}", each.queue) for each in self.operators)]:
             if value is not None and not 0 <= value < inf:
