@@ -69,6 +69,18 @@ def _in_rows(folder: Path) -> int:
         return int(db.execute("SELECT count(*) FROM entries").fetchone()[0])
 
 
+@pytest.mark.parametrize(("size", "steps"), [(0, 20), (900, 8)])
+def test_a_block_has_as_many_steps_as_it_may_and_fewer_large_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, steps: int
+) -> None:
+    monkeypatch.setattr("fawkes.store.steps._BLOCK_BYTES", 10_000)
+    with closing(Ledger(tmp_path, durable=False, block=20)) as ledger:
+        for at_us in range(45):
+            ledger.append(*_step(at_us, 0, "x" * size))
+    with closing(sqlite3.connect(tmp_path / LEDGER_FILE)) as db:
+        assert db.execute("SELECT first, last FROM blocks").fetchall() == [(1, steps)]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A closed ledger of 24 steps, of which 20 are in blocks of four."""

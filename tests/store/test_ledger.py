@@ -423,6 +423,9 @@ def test_all_pages_of_a_large_ledger_are_checked_after_a_power_cut_alone(
     with pytest.raises(RefusedError, match="the ledger is damaged"):
         _read_all(folder)
     path.write_bytes(damaged)
+    _sql(f"INSERT INTO meta VALUES ('opened', '{boot()}')")(path)
+    Ledger(folder).close()
+    path.write_bytes(damaged)
     _sql("INSERT INTO meta VALUES ('opened', 'an earlier start of the machine')")(path)
     with pytest.raises(RefusedError, match="the ledger is damaged"):
         Ledger(folder)

@@ -90,6 +90,25 @@ def test_a_sign_of_life_is_later_than_the_start(tmp_path: Path) -> None:
     assert before.alive_us == before.since_us == after.since_us < after.alive_us
 
 
+def test_giving_it_back_again_closes_no_other_file(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    lock.close()
+    with open(tmp_path / "later", "wb") as later:
+        lock.close()
+        for file in (0, later.fileno()):
+            os.fstat(file)
+
+
+def test_where_the_machine_does_not_show_its_locks_another_controller_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = StateLock(tmp_path)
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: "")
+    with pytest.raises(ElsewhereError):
+        StateLock(tmp_path)
+    lock.close()
+
+
 def test_a_lock_is_free_only_when_that_is_certain(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     lock = StateLock(tmp_path)

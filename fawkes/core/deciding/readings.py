@@ -15,7 +15,7 @@ from fawkes.core.state.draft import Draft
 from fawkes.core.values.backlog import Waiting
 from fawkes.core.values.decision import AddSample
 from fawkes.core.values.events import Sampled
-from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterState, JobId, JobLife, JobState, Reading, Sample
+from fawkes.core.values.model import ClusterAlert, ClusterId, ClusterState, JobId, JobState, Reading, Sample
 from fawkes.core.values.tags import tag_of
 from fawkes.core.watching import standing, stuck
 
@@ -216,8 +216,7 @@ def _slowdowns(draft: Draft, cluster: ClusterId, pending: Container[JobId]) -> l
     slowdowns = []
     for job in draft.referenced_of(cluster):
         if job.spec.reference_us:
-            waits = job.life is JobLife.QUEUED or job.id in pending
-            since_us = job.submitted_us if waits or job.started_us is None else job.started_us
+            since_us = job.submitted_us if job.id in pending or job.started_us is None else job.started_us
             slowdowns.append((draft.at_us - since_us) / job.spec.reference_us)
     return slowdowns
 

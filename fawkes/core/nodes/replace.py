@@ -67,7 +67,7 @@ def _take_over(draft: Draft, cluster: ClusterState, missing: int, going: Sequenc
         hand_over(draft, state, cluster.id, Role.CORE, why)
         missing -= 1
     wanted = missing - draft.counts.coming_core
-    for donor in _donors(draft, cluster) if wanted > 0 else ():
+    for donor in _donors(draft, cluster):
         if wanted <= 0:
             break
         held = draft.held(donor.id)
@@ -101,7 +101,7 @@ def _leave(
                 continue
             why = draft.say("core-leaves", node=state.node.id, cluster=cluster.id, role=Role.CORE, why=_why(state))
             shrink(draft, alerts.without(state), why)
-        elif serves:
+        else:
             _say_waits(draft, cluster, state, _waits(cluster, missing))
 
 
@@ -116,9 +116,7 @@ def _say_waits(draft: Draft, cluster: ClusterState, state: NodeState, alert: str
 
 
 def _why(state: NodeState) -> str:
-    if state.keep_out or not state.unlisted:
-        return state.keep_out
-    return "no longer in the inventory"
+    return state.keep_out or ("no longer in the inventory" if state.unlisted else "")
 
 
 def _waits(cluster: ClusterState, missing: int) -> str:

@@ -78,6 +78,7 @@ def test_a_job_of_ours_that_yarn_does_not_know_yet_hides_nothing() -> None:
     desk = desk_with(1, reference_us=10 * SECOND_US, input_bytes=100)
     # It is being started: the one that waits in YARN has no tag, so it is a user's.
     assert sampled(desk, jobs_waiting=1).bytes_waiting is None
+    assert sampled(desk_with(1)).job_slowdown is None, "it has no reference"
 
 
 @pytest.mark.parametrize("name", ["dd", "js"])
@@ -110,6 +111,16 @@ def tick(desk: Desk, earlier: dict[str, dict[str, object]] | None = None, **read
             desk.now_s = at_us / SECOND_US - before_s
             desk.sample(**{c: {**QUIET, **each} for c, each in read.items()})
     return desk.tick()["clusters"]
+
+
+def test_the_time_in_which_a_job_waits_in_fawkes_is_not_idle() -> None:
+    desk = desk_with(1)
+    sampled(desk)
+    assert desk.cluster("a").idle_us is None
+    desk.cancel("a-0")
+    desk.job("a-0", Progress.CANCELLED)
+    sampled(desk)
+    assert desk.cluster("a").idle_us == desk.now_us
 
 
 @pytest.mark.parametrize("missing", ["jobs_waiting", "jobs_running"])

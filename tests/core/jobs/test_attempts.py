@@ -360,6 +360,12 @@ def test_how_an_attempt_failed_and_where_its_log_is() -> None:
     assert desk.said("job-failed")[0]["log"] == f"fawkes logs a --job {JOB}"
 
 
+def test_an_attempt_that_is_seen_to_run_on_changes_nothing() -> None:
+    desk = running()
+    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
+    assert (desk.last.changes, desk.last.effects) == ((), ())
+
+
 def test_facts_about_an_earlier_attempt_or_no_job_are_history() -> None:
     desk = running()
     before = desk.state.jobs[JobId(JOB)]
@@ -378,10 +384,10 @@ def cancelled() -> Desk:
 
 def test_a_job_is_cancelled_when_its_launcher_and_yarn_agree() -> None:
     desk = cancelled()
-    desk.attempt(JOB, launcher=Launcher.RUNNING, applications=apps(LIVE))
-    desk.attempt(JOB, launcher=Launcher.LOST, applications=None)
-    assert desk.state.jobs[JobId(JOB)].life is JobLife.CANCELLING
-    assert desk.latest(CancelJob) == []
+    for launcher, known in ((Launcher.RUNNING, apps(LIVE)), (Launcher.LOST, None)):
+        desk.attempt(JOB, launcher=launcher, applications=known)
+        assert desk.state.jobs[JobId(JOB)].life is JobLife.CANCELLING
+        assert desk.latest(CancelJob) == [], "it was asked to stop, and does"
     desk.attempt(JOB, launcher=Launcher.LOST, applications=apps(BAD))
     assert desk.codes() == ["job-cancelled"]
 

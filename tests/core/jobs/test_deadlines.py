@@ -8,10 +8,12 @@ import pytest
 
 from fawkes.base.units import SECOND_US
 from fawkes.core.clusters.picture import picture, restored
+from fawkes.core.jobs.deadlines import waits_now
 from fawkes.core.values.decision import PutJob, PutLearned
 from fawkes.core.values.effects import CancelJob, CountWork, Reply, StartJob
 from fawkes.core.values.events import ClockSeen, Done, PolicyText, Progress, Submitted, Woke
-from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, Plain, Reason
+from fawkes.policy.admission import compile_admission
 from tests.support.desk import Desk
 from tests.support.pools import admission, settings
 from tests.support.pools import started as begins
@@ -144,12 +146,15 @@ def test_a_job_that_ends_makes_room() -> None:
 
 
 def test_nothing_is_let_in_while_the_capacity_is_not_known() -> None:
-    desk = Desk(4, how=settings(period_us=10**12, admission="pythia"), admission=admission("pythia"))
+    pythia, waits = admission("pythia"), Reason("job-waits", {"job": "a-0", "cluster": "a"})
+    desk = Desk(4, how=settings(period_us=10**12, admission="pythia"), admission=pythia)
     desk.up("a", max_running_jobs=9)
     submit(desk, 0)
-    assert desk.said("job-waits") == [{"job": "a-0", "cluster": "a"}]
+    assert desk.said("job-waits") == [waits.facts]
+    assert waits_now(desk.state, job(desk, "a-0"), compile_admission(pythia, {})) == waits
     read(desk, None)
     assert started(desk) == []
+    assert waits_now(desk.state, job(desk, "a-0"), compile_admission(pythia, {})) == waits
     read(desk)
     assert started(desk) == [("a-0", 10)]
 
@@ -342,7 +347,8 @@ def test_a_job_of_which_nobody_knows_when_it_ended_teaches_nothing() -> None:
     assert desk.latest(CountWork) == []
 
 
-def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learned() -> None:
+@pytest.mark.parametrize("error", ["the history server does not answer", "no number"])
+def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learned(error: str) -> None:
     desk = desk_with()
     submit(desk, 0)
     runs(desk, "a-0")
@@ -350,13 +356,32 @@ def test_work_that_nobody_can_count_is_asked_for_a_few_times_and_then_not_learne
     succeeds(desk, "a-0")
     times, codes = 1, []
     while "work:a-0" in desk.state.pending:
-        desk.failed("work:a-0", "the history server does not answer")
+        if error == "no number":
+            desk.done("work:a-0")
+        else:
+            desk.failed("work:a-0", error)
         codes += desk.codes()
         if "work:a-0" in desk.state.pending:
             desk.wake()
             times += sum(isinstance(effect, CountWork) for effect in desk.last.effects)
     assert (times, codes[-1]) == (5, "work-not-known")
+    assert desk.said("work-not-known")[0]["error"] == error
     assert learned(desk) is None
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_work_of_an_mr_cluster_that_is_gone_teaches_only_the_pool(pool: bool) -> None:
+    desk = desk_with(learn_from_pool=pool)
+    submit(desk, 0)
+    runs(desk, "a-0")
+    desk.now_s += 5
+    succeeds(desk, "a-0")
+    desk.release("a")
+    desk.done("cluster:a")
+    desk.clean_all()
+    assert "a" not in desk.state.clusters
+    desk.answer("work:a-0", work_us=300 * SECOND_US)
+    assert list(desk.state.learned) == ([""] if pool else [])
 
 
 def test_what_was_learned_survives_a_picture_and_goes_with_its_cluster() -> None:
@@ -379,6 +404,25 @@ def test_a_retry_keeps_its_deadline_and_asks_anew() -> None:
     assert started(desk) == [("a-0", 7)]
     assert desk.said("job-admitted")[0]["queue_factor"] == 1.25
     assert desk.state.pending["deadline:a-0"].deadline_us == job(desk, "a-0").due_us
+
+
+def test_a_job_that_begins_again_elsewhere_keeps_its_deadline() -> None:
+    desk = taught()
+    submit(desk, 0, deadline_s=50)
+    runs(desk, "a-0")
+    desk.job("a-0", Progress.DISPLACED)
+    assert job(desk, "a-0").attempt == 2
+    assert desk.state.pending["deadline:a-0"].deadline_us == job(desk, "a-0").due_us
+
+
+def test_a_deadline_of_an_engine_with_a_policy_ends_nothing_in_one_without() -> None:
+    desk = taught()
+    submit(desk, 0, deadline_s=50)
+    runs(desk, "a-0")
+    later = Desk(4, how=settings(period_us=10**12), state=desk.state)
+    to_deadline(later, "a-0")
+    assert (later.codes(), job(later, "a-0").life) == ([], JobLife.RUNNING)
+    assert later.cluster("a").alert == ""
 
 
 def test_a_cancelled_job_leaves_no_timer() -> None:
@@ -447,6 +491,18 @@ def test_a_policy_that_fails_at_a_deadline_kills_nobody(late: str, error: str) -
     to_deadline(desk, "a-0")
     assert error in str(desk.said("admission-failed")[0]["failed"])
     assert job(desk, "a-0").life is JobLife.QUEUED
+
+
+def test_a_policy_learns_by_the_numbers_with_which_it_let_a_job_in() -> None:
+    text = "from fawkes.policy import Verdict\n" + _TEXT.format(
+        admit="return [Verdict(job.id, 5, why={'n': 7}) for job in queue.jobs] if queue.fixed else []", late=False
+    ).replace("return None", "return done.why")
+    desk = desk_with("mine", text=text)
+    submit(desk, 0)
+    runs(desk, "a-0")
+    desk.now_s += 5
+    succeeds(desk, "a-0", 20)
+    assert learned(desk) == {"n": 7}
 
 
 def test_verdicts_are_carried_out_in_the_order_of_the_policy() -> None:

@@ -182,6 +182,14 @@ def test_a_clock_of_yarn_that_differs_makes_no_negative_times(started_s: int, fi
     assert 0 <= last.run_us <= 9 * SECOND_US
 
 
+def test_no_job_has_ended_later_than_now_where_clocks_may_differ_a_little() -> None:
+    desk = Desk.running("a", count=4, period_us=10**12, clock_jump_us=60 * SECOND_US)
+    desk.submit("a", 0)
+    desk.now_s = 10
+    desk.job("a-0", Progress.SUCCEEDED, started_us=2 * SECOND_US, finished_us=15 * SECOND_US)
+    assert (ended(desk).started_us, ended(desk).finished_us) == (0, desk.now_us)
+
+
 def test_without_a_reference_there_is_no_slowdown() -> None:
     desk = desk_with(1, running=1)
     desk.job("a-0", Progress.SUCCEEDED)
@@ -262,6 +270,13 @@ def test_a_second_cancellation_changes_nothing() -> None:
     assert desk.refusal() == ""
     assert job(desk) == before
     assert not desk.latest(CancelJob)
+
+
+def test_the_time_limit_of_a_job_that_somebody_takes_back_does_not_pass_any_more() -> None:
+    desk = desk_with(1, running=1, time_limit_us=10 * SECOND_US)
+    assert "limit:a-0" in desk.state.pending
+    desk.cancel("a-0")
+    assert "limit:a-0" not in desk.state.pending
 
 
 def test_a_start_that_nobody_hears_of_is_asked_for_again_with_the_same_attempt() -> None:

@@ -62,6 +62,8 @@ def test_what_was_gone_at_once_is_looked_at_once_more() -> None:
     assert clears(desk) == 1
     desk.done(KEY)
     assert KEY not in desk.state.pending
+    desk.done(KEY, version=1)
+    assert desk.codes() == ["late-answer"]
 
 
 def test_it_is_tried_until_hdfs_says_that_it_is_gone() -> None:
@@ -78,12 +80,16 @@ def test_it_is_tried_until_hdfs_says_that_it_is_gone() -> None:
     assert KEY not in desk.state.pending
 
 
-def test_nothing_is_asked_of_an_mr_cluster_that_is_gone() -> None:
+@pytest.mark.parametrize("heard", [True, False])
+def test_nothing_is_asked_of_an_mr_cluster_that_is_gone(heard: bool) -> None:
     desk = running()
     desk.job("a-1", Progress.FAILED)
     desk.release("a")
     desk.done("cluster:a")
     desk.clean_all()
     assert "a" not in desk.state.clusters
-    desk.failed(KEY)
-    assert KEY not in desk.state.pending
+    if heard:
+        desk.failed(KEY)
+    else:
+        desk.wait_for(KEY)
+    assert (KEY in desk.state.pending, clears(desk)) == (False, 0)

@@ -215,6 +215,15 @@ def test_masters_that_do_not_answer_are_said_before_their_daemons_count_as_lost(
     assert health(desk) == ("green", "")
 
 
+def test_masters_that_do_not_answer_are_said_also_during_a_save() -> None:
+    desk = desk_of()
+    desk.release("a")
+    desk.masters("a", "refused")
+    desk.wait(5)
+    assert desk.cluster("a").life is ClusterLife.SAVING
+    assert alerts.about(desk.cluster("a"), ClusterAlert.SILENT)
+
+
 @pytest.mark.parametrize("gone", [(), ("namenode",)])
 def test_no_job_begins_while_masters_do_not_answer(gone: tuple[str, ...]) -> None:
     """Each attempt would fail at once, so that a whole queue was lost, one job after another."""
@@ -270,6 +279,7 @@ def test_a_job_whose_client_could_not_log_in_begins_again_once_others_can() -> N
         assert desk.cluster("a").alert == "its jobs cannot begin: it could not log in at the KDC"
         assert desk.starts() == []
         desk.wait_for("login:a")
+        assert desk.cluster("a").alert != "", "nobody has logged in yet"
     began = AppSeen(id="application_1_1", life=AppLife.LIVE)
     desk.attempt("a-1", 5, launcher=Launcher.RUNNING, applications=(began,))
     assert desk.cluster("a").alert == ""

@@ -121,6 +121,32 @@ def test_what_others_wait_for_is_given_back_down_to_the_guarantee() -> None:
     assert told(desk) == [2, 1, 2]
 
 
+@pytest.mark.parametrize("others", [3, None])
+def test_a_stream_whose_guarantee_is_not_known_takes_nothing_from_others_and_gives_back(others: int | None) -> None:
+    desk = desk_of(saves=True)
+
+    def look(stream: StreamSeen, ready: int | None) -> None:
+        desk.now_s += 3
+        row = Work(tag=tag_of(JobId("a-1"), 1), application="app-1", master=True, running=1, waiting=0, stream=stream)
+        desk.sample(a={"work": (row,), "jobs_running": 2, "tasks_ready": ready, "slots_total": 8})
+
+    for number in range(2, 8):
+        look(seen(1, 5.0 + 3 * number, 20.0, number), others)
+    assert told(desk) == []
+    look(seen(1, 29.0, 20.0, 8), 0)
+    desk.answer(KEY)
+    assert told(desk) == [2]
+    for number in range(9, 32):
+        look(seen(2, 0.4, 10.0, number), others)
+    assert told(desk) == [2, 1]
+
+
+def test_a_stream_that_is_taken_back_is_told_nothing_more() -> None:
+    desk = desk_of()
+    desk.cancel("a-1")
+    assert told(congested(desk)) == []
+
+
 def test_a_stream_takes_nothing_back_while_nobody_knows_who_waits() -> None:
     desk = congested(desk_of(saves=True), slots=2)
     see(desk, seen(2, 3.0, batch=9), ready=3, slots=2)

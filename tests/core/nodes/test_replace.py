@@ -246,6 +246,13 @@ def test_one_that_is_no_longer_in_the_inventory_is_replaced_and_the_masters_stay
     assert core(desk) == {"node01": "serving", "node03": "serving"}
 
 
+def test_the_reason_of_an_operator_is_said_also_of_one_that_is_no_longer_in_the_inventory() -> None:
+    before = drain(running(), "node02")
+    desk = Desk(pool=tuple(node for node in nodes(4) if node.id != "node02"), how=calm(), state=before.state)
+    desk.see("node03", Condition.SERVING)
+    assert [why["why"] for why in desk.said("core-leaves")] == ["new fans"]
+
+
 def test_the_replacement_comes_before_those_who_wait_for_admission() -> None:
     desk = drain(running(4), "node02", "node04")
     desk.request("b")

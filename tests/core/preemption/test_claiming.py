@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,6 +122,14 @@ def test_as_many_tasks_go_as_are_lacking_whatever_node_they_are_on() -> None:
     assert {said["claimant"] for said in desk.said("task-must-go")} == {"a-2"}
 
 
+@pytest.mark.parametrize(("megabytes", "within_s"), [(5, 60), (200, 400)])
+def test_tasks_get_twice_the_time_that_they_should_need_and_a_minute_at_least(megabytes: int, within_s: int) -> None:
+    desk = desk_of("checkpoint")
+    see(desk)
+    desk.answer(KEY, tasks=[task_row(NODES[0], 1, run_s=10_000, megabytes=megabytes)])
+    assert [effect.within_us for effect in desk.latest(PreemptTasks)] == [within_s * SECOND_US]
+
+
 def test_while_a_job_waits_less_important_ones_ask_for_nothing_until_after_its_next_claim() -> None:
     (claim,) = see(desk_of(), 3)
     assert claim.priority == 5
@@ -177,6 +186,15 @@ def test_tasks_of_the_job_itself_and_of_jobs_that_nobody_knows_stay() -> None:
     see(desk)
     desk.answer(KEY, tasks=[row(1, job="a-2"), row(2, job="a-9"), row(3, node="node09")])
     assert orders(desk) == {}
+
+
+def test_tasks_of_a_node_that_was_handed_over_since_stay() -> None:
+    desk = desk_of()
+    see(desk)
+    state = desk.node("node02")
+    desk.state.put_node(replace(state, generation=state.generation + 1))
+    desk.answer(KEY, tasks=[row(1), row(2)])
+    assert orders(desk) == {"node01": {"container_2": True}}
 
 
 def test_the_next_claim_waits_until_readings_show_what_became_free() -> None:

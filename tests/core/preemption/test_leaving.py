@@ -9,6 +9,7 @@ import pytest
 
 from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.tasks import rows_of
 from fawkes.core.values.effects import LookAtTasks, PreemptTasks
 from fawkes.core.values.events import ClockSeen, Condition, Progress
 from fawkes.core.values.model import ClusterId, NodeLife
@@ -88,6 +89,7 @@ def test_each_task_gets_the_answer_of_the_policy(
     desk = desk_of(policy)
     desk.answer(KEY, tasks=[task])
     assert orders(desk) == told
+    assert isinstance(effect_of(desk), PreemptTasks if told else LookAtTasks)
     (said,) = desk.said("task-must-go")
     assert (said["job"], said["index"], said["cause"]) == ("a-1", 1, cause)
 
@@ -167,6 +169,12 @@ def test_rows_that_say_nothing_of_use_are_no_tasks() -> None:
     desk.answer(KEY, tasks=["text", {}, {"node": NODE, "container": "c", "job": "a-1"}, row(1, index="2"), None])
     assert desk.codes() == []
     assert isinstance(effect_of(desk), LookAtTasks)
+
+
+@pytest.mark.parametrize("value", [-1, True, "7", 7.5])
+def test_what_is_no_number_of_a_task_is_not_known(value: object) -> None:
+    (read,) = rows_of({"tasks": [row(1, bytes=value, kills=value, run_us=value)]})
+    assert (read.memory, read.kills, read.run_us) == (None, 0, None)
 
 
 def test_how_tasks_went_is_heard_until_the_node_is_wiped() -> None:

@@ -28,6 +28,7 @@ def place(node: str, queue_s: float | None = 0.0, network: float | None = 10 * R
         (IMAGE, [place("a", inf), place("b", 8.0), place("c", 7.0)], Resume(Way.REMOTE, "c", 18.0)),
         (IMAGE, [place("c", 5.0), place("b", 5.0)], Resume(Way.REMOTE, "b", 16.0)),
         (IMAGE, [place("b", 5.0), place("c", 5.0, network=20 * RATE)], Resume(Way.REMOTE, "c", 15.5)),
+        (IMAGE, [place("b", 5.0, network=None), place("c", 5.0)], Resume(Way.REMOTE, "c", 16.0)),
         (IMAGE, [place("a", inf), place("b", inf)], Resume(Way.WAIT)),
         (IMAGE, [], Resume(Way.WAIT)),
         (IMAGE, [place("a", None), place("b", 300.0)], Resume(Way.REMOTE, "b", 311.0)),

@@ -193,7 +193,18 @@ def test_a_driver_that_says_nothing_keeps_its_cores_for_a_while_and_then_has_no_
     silent = replace(seen, stages=None, executors=())
     kept = {each: cores for of in first.quotas.values() for each, cores in of.items()}
     assert ways(silent, now_s=9, room=first.room)[1] == kept
+    (course,) = step(first.room, look(9 * US, silent), quota("edf_pure"), RULES).courses
+    assert (course.set_point is not None, course.progress) == (True, None), "how far it is, nobody knows"
     assert ways(silent, now_s=12, room=first.room) == (CoresWay.SILENT, {"j-n1": None, "j-n2": None})
+    (course,) = step(first.room, look(12 * US, silent), quota("edf_pure"), RULES).courses
+    assert course.requested is None
+
+
+def test_of_several_stages_one_with_a_controller_is_shown() -> None:
+    seen = App(goal(stage("0 a", rate=None), stage("1 b"))).seen()
+    both = replace(seen, stages=tuple(StageSeen(id=each, tasks=400, active=True) for each in ("0 a", "1 b")))
+    course = step(LoopState(), look(US, both), quota("edf_pure"), RULES).courses[0]
+    assert (course.way, course.stage, course.set_point) == (CoresWay.NO_RATE, "1 b", 0.0)
 
 
 def test_a_driver_that_is_not_there_yet_is_not_silent() -> None:
@@ -226,8 +237,8 @@ def test_nodes_that_the_plans_of_an_mr_cluster_need() -> None:
     needed = []
     for seen in ([slow], [slow, tight], [late], []):
         room = step(LoopState(), look(US, *seen), divide, RULES).room
-        needed.append(planned_nodes(room, cluster, NODES, 9))
-    assert needed == [1, 3, 9, 0]
+        needed.append((planned_nodes(room, cluster, NODES, 9), planned_nodes(room, cluster, NODES, 2)))
+    assert needed == [(1, 1), (3, 2), (9, 2), (0, 0)]
     assert planned_nodes(step(LoopState(), look(US, slow), divide, RULES).room, cluster, {}, 9) is None
 
 

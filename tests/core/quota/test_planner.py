@@ -134,6 +134,7 @@ def test_a_deadline_is_warned_of_when_a_stage_needs_more_than_there_is() -> None
     assert short[0].cores > short[0].of == 64
     assert shortages(profile, 120, HELD, Parameters(), size=10.0) != []
     assert [each.cores for each in shortages(profile, -1, HELD, Parameters())] == [None, None, None]
+    assert shortages(ApplicationProfile("a", 1, THREE[:1]), 500 / 64, HELD, Parameters()) == [], "all cores are enough"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,17 @@ def test_small_requests_are_met_and_what_they_leave_is_shared() -> None:
     assert tuple(share(claims, 16, POLICIES["edf_prop"]).values()) == pytest.approx((2, 8, 6))
 
 
+def test_minimums_are_a_part_of_what_is_shared() -> None:
+    claims = [replace(claim, least=1.0) for claim in table_1()]
+    assert tuple(share(claims, 16, POLICIES["edf_all"]).values()) == pytest.approx((14, 1, 1))
+
+
+def test_who_has_a_place_in_the_order_takes_nothing_of_what_others_share() -> None:
+    first, *others = (replace(claim, most=most) for claim, most in zip(table_1(), (4, 16, 16), strict=True))
+    portions = [Portion(first=1.0, weight=9.0), Portion(weight=1.0), Portion(weight=2.0)]
+    assert tuple(share([first, *others], 16, lambda claims: portions).values()) == pytest.approx((4, 4, 8))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_only_claim_gets_what_it_requests(name: str) -> None:
     only = [Claim(id="a", requested=9, most=12, left_s=30, rate=10)]

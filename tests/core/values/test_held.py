@@ -26,6 +26,7 @@ from tests.support.leaving import (
     whole,
     wipes,
 )
+from tests.support.pools import settings
 
 # A node that died while it left.
 
@@ -235,6 +236,10 @@ def cleaning() -> Desk:
     return desk
 
 
+def tried_within_us(desk: Desk) -> int:
+    return desk.state.pending[f"host:{NODE}"].deadline_us - desk.now_us
+
+
 def test_a_node_whose_proof_failed_right_before_the_wipe_goes_on_evacuating() -> None:
     desk = cleaning()
     desk.see(NODE, Condition.HELD, "/x has too few replicas on other nodes")
@@ -244,6 +249,8 @@ def test_a_node_whose_proof_failed_right_before_the_wipe_goes_on_evacuating() ->
     assert desk.members()[0].members[NodeId(NODE)].goal is Goal.EVACUATING
     (host,) = desk.hosts()
     assert (host.role, host.leaving) == (Role.TRANSIENT_CORE, True)
+    desk.see(NODE, Condition.FAILED, "no answer")
+    assert tried_within_us(desk) <= settings().retry_max_us
     desk.see(NODE, Condition.SERVING)
     assert desk.node(NODE).life is NodeLife.EVACUATING
     desk.now_s += 1
@@ -271,6 +278,7 @@ def test_a_node_that_could_not_be_wiped_is_wiped_later_only_with_the_same_proof(
     assert set(again) == {wipe}
     desk.see(NODE, Condition.HELD, "/x is nowhere else")
     assert (desk.node(NODE).life, desk.node(NODE).alert) == (NodeLife.LOST, "/x is nowhere else")
+    assert tried_within_us(desk) <= settings().retry_max_us
     desk.drain(NODE, discard=True)
     (host,) = wipes(desk)
     assert host.proof is None

@@ -118,6 +118,23 @@ def test_a_transient_core_node_that_fails_to_rejoin_is_not_wiped_before_its_bloc
     assert desk.node(left[0]).life is NodeLife.OUT
 
 
+@pytest.mark.parametrize("stores", [True, False])
+def test_a_node_that_refuses_us_is_wiped_at_once_only_if_it_never_served(stores: bool) -> None:
+    desk = Desk.running("a", "b", count=6, growth=Role.TRANSIENT_CORE, transient_core_leave_us=60 * SECOND_US)
+    desk.tick(a=1000, b=1)
+    joining = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.JOINING]
+    if stores:
+        desk.settle("a")
+        desk.tick(a=1, b=1000)
+        left = [n for n, s in desk.state.nodes.items() if s.life is NodeLife.DRAINING]
+        desk.tick(a=1000, b=1)
+        joining = [n for n in left if desk.node(n).life is NodeLife.JOINING]
+    desk.see(joining[0], Condition.FAILED, "a foreign lease", refused=True)
+    assert desk.codes()[0] == "node-refused"
+    assert desk.node(joining[0]).life is (NodeLife.DRAINING if stores else NodeLife.CLEANING)
+    assert ((joining[0], None) in hosts(desk)) is not stores
+
+
 def test_a_held_node_does_not_stop_the_balancing_of_all_others() -> None:
     desk = Desk.running(
         "a", "b", count=8, growth=Role.TRANSIENT_CORE, settle_after_shrink_us=5 * SECOND_US, evacuate_us=10**12
@@ -170,6 +187,19 @@ def test_a_lost_core_node_keeps_its_place() -> None:
     desk.see("node02", Condition.SERVING)
     assert desk.node("node02").life is NodeLife.SERVING
     assert "host:node02" not in desk.state.pending
+
+
+def test_what_nobody_hears_of_is_asked_for_ever_more_rarely_also_where_a_first_try_is_brief() -> None:
+    desk = grown(clean_us=SECOND_US)
+    desk.settle("a")
+    desk.drain("node03")
+    desk.see("node03", Condition.DRAINED)
+    waits = []
+    for _ in range(6):
+        began_s = desk.now_s
+        desk.wait_for("host:node03")
+        waits.append(desk.now_s - began_s)
+    assert waits == [1, 4, 8, 16, 30, 30]
 
 
 def test_a_node_that_an_operator_took_out_leaves_also_when_it_was_lost_in_between() -> None:
@@ -253,8 +283,10 @@ def test_a_node_that_cannot_be_wiped_is_not_trusted_until_it_was() -> None:
     desk.settle("a")
     desk.drain("node03")
     desk.see("node03", Condition.DRAINED)
+    desk.now_s += 5
     desk.see("node03", Condition.FAILED, "a process does not end")
-    assert (desk.node("node03").life, desk.node("node03").owner) == (NodeLife.LOST, None)
+    lost = desk.node("node03")
+    assert (lost.life, lost.owner, lost.since_us) == (NodeLife.LOST, None, desk.now_us)
     wipes = 0
     for _ in range(3):
         desk.wake()

@@ -69,6 +69,17 @@ def test_nothing_runs_between_the_time_found_and_the_last_sample(rows: list[tupl
     assert len(counted) < len(inside) or all(now <= before for before, now in pairwise(counted))
 
 
+def test_a_task_that_ended_between_two_readings_ends_it() -> None:
+    desk = stuck_desk()
+    for _ in range(8):
+        desk.now_s += 10
+        desk.sample(a=STUCK)
+    assert desk.cluster("a").still_us is not None
+    desk.now_s += 10
+    desk.sample(a={**STUCK, "tasks_done": 8})
+    assert desk.cluster("a").still_us is None
+
+
 def stuck_desk(**changes: object) -> Desk:
     """MR-cluster a, whose tasks may stand still for 60 s; ticks do not come."""
     return Desk.running("a", count=4, stuck_us=60 * SECOND_US, period_us=10**12, **changes)
