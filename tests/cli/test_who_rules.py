@@ -123,7 +123,7 @@ def test_one_pool_from_its_first_start_to_a_copy_that_takes_over(head: Head) -> 
     # The node was handed over and is free again: it knows the controller of that start.
     with closing(LedgerReader(site / "state")) as ledger:
         rules = next(iter(ledger.entries())).event
-    ground = LocalFleet([node_of("node01", head.base)]).ground(1, rules.controller)  # type: ignore[union-attr]
+    ground = LocalFleet([node_of("node01", head.base)]).ground(1, rules.controller, "pool")  # type: ignore[union-attr]
     right = ground.lease(NodeId("node01"), ClusterId("a"), 1)
     ground.run(NodeId("node01"), lease.take(right), "taking")
     ground.run(NodeId("node01"), lease.release(right), "releasing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterable
@@ -43,8 +44,8 @@ class LocalFleet:
         """Itself, for who wants a fleet."""
         return cast(Fleet, self)
 
-    def ground(self, epoch: int, controller: str, pool: str = "pool") -> Ground:
-        """The ground of a controller on these nodes."""
+    def ground(self, epoch: int, controller: str, pool: str = f"pool-{os.getpid()}") -> Ground:
+        """The ground of a controller on these nodes; its pool is that of no test in another process."""
         return Ground(self.nodes, ControllerIdentity(pool, epoch, controller), self, command_s=60, threads=4)
 
     def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:

@@ -47,7 +47,7 @@ class Pool:
             ledger.put_note(SEAL, place_of(ledger.path))
 
     def holds(self, node: str, epoch: int, controller: str, generation: int = 1) -> None:
-        ground = self.fleet.ground(epoch, controller)
+        ground = self.fleet.ground(epoch, controller, "pool")
         ground.run(NodeId(node), lease.take(ground.lease(NodeId(node), ClusterId("a"), generation)), "taking")
 
     def start(self, folder: Path, take_over: Callable[[str], None] | None = None) -> Ruling:
@@ -90,7 +90,7 @@ def test_the_true_one_restarts_whether_a_node_is_dead_or_not(pool: Pool) -> None
 def free(pool: Pool) -> None:
     """The nodes are free, and know the controller that freed them."""
     for node in NAMES[:2]:
-        ground = pool.fleet.ground(2, "true")
+        ground = pool.fleet.ground(2, "true", "pool")
         ground.run(NodeId(node), lease.release(ground.lease(NodeId(node), ClusterId("a"), 1)), "releasing")
 
 
@@ -177,7 +177,7 @@ def test_a_node_that_answers_later_is_changed_only_if_its_lease_is_of_this_ledge
         pool.begun(second, epoch, f"second-{epoch}")
     assert pool.start(second).standing is FolderStanding.RULES
     pool.fleet.off, leases = set(), pool.leases()
-    ground = pool.fleet.ground(3, "second-3")
+    ground = pool.fleet.ground(3, "second-3", "pool")
     right = ground_of(ground, second).lease(NodeId("node01"), ClusterId("b"), 9)
     for script in (lease.take(right), lease.close(right), lease.claim(replace(right, cluster="")), book.wipe(right)):
         with pytest.raises(NodeRefusedError, match="another site has the node for a pool of this name") as refused:
@@ -201,7 +201,7 @@ def ground_of(ground: Ground, folder: Path) -> Ground:
 
 def test_a_silent_node_with_the_lease_of_an_earlier_start_is_its_own(pool: Pool) -> None:
     pool.begun(pool.folder, 3, "later")
-    ground = ground_of(pool.fleet.ground(3, "later"), pool.folder)
+    ground = ground_of(pool.fleet.ground(3, "later", "pool"), pool.folder)
     reign = Reign(ground, tuple, lambda error: None)
     reign.claim_in_turn([NodeId(name) for name in NAMES])
     assert [text.count("controller=later") for text in pool.leases()] == [1, 1, 1]
@@ -216,7 +216,7 @@ def test_damage_and_other_pools_are_no_evidence(pool: Pool) -> None:
 
 
 def reign_of(pool: Pool, epoch: int, controller: str, refused: Callable[[FawkesError], None] = lambda e: None) -> Reign:
-    return Reign(pool.fleet.ground(epoch, controller), lambda: [NodeId(NAMES[0])], refused)
+    return Reign(pool.fleet.ground(epoch, controller, "pool"), lambda: [NodeId(NAMES[0])], refused)
 
 
 def test_of_two_take_overs_at_once_the_second_is_refused_by_the_first_node(pool: Pool) -> None:
@@ -251,7 +251,7 @@ def test_a_controller_leaves_a_sign_of_life_until_it_is_replaced(pool: Pool) -> 
 
 
 def test_a_node_without_a_lease_gets_no_sign_of_life(pool: Pool) -> None:
-    ground = pool.fleet.ground(2, "true")
+    ground = pool.fleet.ground(2, "true", "pool")
     Reign(ground, lambda: [NodeId("node03")], lambda error: None).beat()
     assert not (pool.base / "node03").exists()
 
