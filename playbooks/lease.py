@@ -146,6 +146,7 @@ work={work}
 read_lease "$work"
 [ $leased = yes ] && [ -z "$damage" ] && [ "$pool" = {pool} ] || exit 0
 if [ "$epoch" -gt {epoch} ] || { [ "$epoch" = {epoch} ] && [ "$controller" != {controller} ]; }; then
+    [ -z "$(exposed "$work")" ] || exit 0
     echo "epoch $epoch of controller $controller is newer" >&2; exit 78
 fi
 printf '%s %s\n' {controller} {count} >"$work/.beat.new" && mv -fT "$work/.beat.new" "$work/beat" ||

@@ -24,7 +24,10 @@ from fawkes.playbook import (
     task,
 )
 
-TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "sync", "tar", "timeout")
+TOOLS = (
+    "awk", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
+    "timeout",
+)  # fmt: skip
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
 
 
@@ -43,7 +46,8 @@ def check(
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
     ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
     disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
-    there, and ``disk.why`` not; ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
+    there, and ``disk.why`` not; ``disk.group``, a group that can change it;
+    ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
     that the node resolves each of ``names`` to, "" for none; ``has`` for each address of the node (IPv6: 32 digits);
     ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
     there is no way to (why); ``missing`` for each program that is not there; ``left.PID`` with "pool cluster generation
@@ -96,16 +100,19 @@ df -Pk "$there" | {
 stat -f -c '%c %d %T' "$there" | {
     read -r inodes free fs; fact disk.inodes "$inodes"; fact disk.free_inodes "$free"; fact disk.fs "$fs"
 }
-trial=$there/.fawkes-check.$$
-if why=$( (LC_ALL=C; echo '#!/bin/sh' >"$trial") 2>&1); then
+[ -z "$(find "$there" -maxdepth 0 -perm -020 ! -perm -1000)" ] || fact disk.group "$(stat -c %G "$there")"
+# In a folder of its own: where every user may write, a file that is there already may be a link of somebody else.
+trial=
+if why=$(LC_ALL=C mktemp -d "$there/.fawkes-check.XXXXXXXXXX" 2>&1) && trial=$why &&
+    why=$( (LC_ALL=C; echo '#!/bin/sh' >"$trial/run") 2>&1); then
     fact disk.write yes
-    chmod 700 "$trial"
-    if why=$( (LC_ALL=C; "$trial") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi
+    chmod 700 "$trial/run"
+    if why=$( (LC_ALL=C; "$trial/run") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi
 else
     fact disk.write no
 fi
 [ -z "$why" ] || fact disk.why "${why##*: }"
-rm -f "$trial"
+[ -z "$trial" ] || rm -rf "$trial"
 
 listening=" $(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null | tr '\n' ' ')"
 for port in {hex_ports}; do

@@ -143,6 +143,22 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["jdk"]
 
 
+def test_check_writes_through_no_link_of_another_user(lease_of: LeaseOf, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    mine.chmod(0o600)
+    tmp_path.chmod(0o1777)
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    planted = [tmp_path / f".fawkes-check.{pid}" for pid in range(ended.pid, ended.pid + 300)]
+    for path in planted:
+        path.symlink_to(mine)
+    facts = ok(node.check(lease_of().work_dir))
+    assert (facts["disk.write"], facts["disk.exec"]) == ("yes", "yes")
+    assert (mine.read_text(), mine.stat().st_mode & 0o777) == ("mine", 0o600)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", *(path.name for path in planted)}
+
+
 def test_check_shows_the_lease_and_leftovers_of_any_pool(taken: Lease, lease_of: LeaseOf) -> None:
     left = stray(lease_of("old", pool="gone-pool"))
     try:
