@@ -104,7 +104,7 @@ stat -f -c '%c %d %T' "$there" | {
 # In a folder of its own: where every user may write, a file that is there already may be a link of somebody else.
 trial=
 if why=$(LC_ALL=C mktemp -d "$there/.fawkes-check.XXXXXXXXXX" 2>&1) && trial=$why &&
-    why=$( (LC_ALL=C; echo '#!/bin/sh' >"$trial/run") 2>&1); then
+    why=$( (LC_ALL=C; set -C; echo '#!/bin/sh' >"$trial/run") 2>&1); then
     fact disk.write yes
     chmod 700 "$trial/run"
     if why=$( (LC_ALL=C; "$trial/run") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi

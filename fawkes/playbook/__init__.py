@@ -88,7 +88,7 @@ class Exit(IntEnum):
     CLOSED = 82
     """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
     DAMAGED = 83
-    """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
+    """The file that should say who holds the node is no lease: empty, cut off, garbage, or others can change it."""
     UNFIT_USER = 84
     """The MR-cluster's own Unix user cannot be used on the node."""
     AWAY = 85

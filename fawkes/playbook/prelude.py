@@ -83,7 +83,7 @@ exposed() (
         read -r root _ || echo "it is not known who can change $1"
         while read -r uid mode place; do
             case $uid in 0 | "$root" | "$me") ;; *)
-                echo "user $uid can change it, as owner of $place: chown that to root or $(id -un), or move work_dir"
+                echo "user $uid can change it, as owner of $place: chown that to $(id -un), or move work_dir"
                 exit ;;
             esac
             mode=$((0x$mode))
