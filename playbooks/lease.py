@@ -80,7 +80,7 @@ def release(lease: Lease) -> Script:
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
 left=$(marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node" "$my_cluster")
 [ -z "$left" ] || refuse 70 "processes of $my_cluster are left: $(echo $left)"
-[ ! -e {root} ] || refuse 70 "the folder of $my_cluster is left"
+[ ! -e {root} ] && [ ! -L {root} ] || refuse 70 "the folder of $my_cluster is left"
 [ ! -e {user_file} ] || refuse 70 "it was not shown that nothing is left of the user of $my_cluster"
 [ ! -e {group_file} ] || refuse 70 "it was not shown that the control group of $my_cluster is empty"
 write_lease '' ''
@@ -108,7 +108,7 @@ if [ -n "$damage" ]; then
     left=
     for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/* "$work"/quotas/*; do
         case "$left " in *" ${folder##*/} "*) continue ;; esac
-        [ ! -e "$folder" ] || left="$left ${folder##*/}"
+        [ ! -e "$folder" ] && [ ! -L "$folder" ] || left="$left ${folder##*/}"
     done
     for pid in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,'); do
         left="$left process $pid"
@@ -146,6 +146,7 @@ work={work}
 read_lease "$work"
 [ $leased = yes ] && [ -z "$damage" ] && [ "$pool" = {pool} ] || exit 0
 if [ "$epoch" -gt {epoch} ] || { [ "$epoch" = {epoch} ] && [ "$controller" != {controller} ]; }; then
+    [ -z "$(exposed "$work")" ] || exit 0
     echo "epoch $epoch of controller $controller is newer" >&2; exit 78
 fi
 printf '%s %s\n' {controller} {count} >"$work/.beat.new" && mv -fT "$work/.beat.new" "$work/beat" ||
@@ -192,7 +193,7 @@ work={work}
 read_lease "$work"
 lease_facts
 if [ -f "$work/beat" ]; then fact beat "$(head -c 200 "$work/beat" | tr -cd 'A-Za-z0-9 ._-')"; fi
-for folder in "$work"/clusters/*; do [ ! -d "$folder" ] || fact folder "${folder##*/}"; done
+for folder in "$work"/clusters/*; do [ ! -d "$folder" ] && [ ! -L "$folder" ] || fact folder "${folder##*/}"; done
 if [ -n "$cluster" ] && [ -z "$damage" ]; then
     if [ -f "$work/groups/$cluster" ] && ! grep -q '^none' "$work/groups/$cluster"; then fact group yes
     else fact group no; fact group.why "none was made when $cluster came there"

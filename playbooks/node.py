@@ -24,7 +24,10 @@ from fawkes.playbook import (
     task,
 )
 
-TOOLS = ("awk", "df", "find", "flock", "getent", "grep", "gzip", "setsid", "sort", "stat", "sync", "tar", "timeout")
+TOOLS = (
+    "awk", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
+    "timeout",
+)  # fmt: skip
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
 
 
@@ -43,7 +46,8 @@ def check(
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
     ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
     disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
-    there, and ``disk.why`` not; ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
+    there, and ``disk.why`` not; ``disk.group``, a group that can change it;
+    ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
     that the node resolves each of ``names`` to, "" for none; ``has`` for each address of the node (IPv6: 32 digits);
     ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
     there is no way to (why); ``missing`` for each program that is not there; ``left.PID`` with "pool cluster generation
@@ -96,16 +100,19 @@ df -Pk "$there" | {
 stat -f -c '%c %d %T' "$there" | {
     read -r inodes free fs; fact disk.inodes "$inodes"; fact disk.free_inodes "$free"; fact disk.fs "$fs"
 }
-trial=$there/.fawkes-check.$$
-if why=$( (LC_ALL=C; echo '#!/bin/sh' >"$trial") 2>&1); then
+[ -z "$(find "$there" -maxdepth 0 -perm -020 ! -perm -1000)" ] || fact disk.group "$(stat -c %G "$there")"
+# In a folder of its own: where every user may write, a file that is there already may be a link of somebody else.
+trial=
+if why=$(LC_ALL=C mktemp -d "$there/.fawkes-check.XXXXXXXXXX" 2>&1) && trial=$why &&
+    why=$( (LC_ALL=C; set -C; echo '#!/bin/sh' >"$trial/run") 2>&1); then
     fact disk.write yes
-    chmod 700 "$trial"
-    if why=$( (LC_ALL=C; "$trial") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi
+    chmod 700 "$trial/run"
+    if why=$( (LC_ALL=C; "$trial/run") 2>&1); then fact disk.exec yes; else fact disk.exec no; fi
 else
     fact disk.write no
 fi
 [ -z "$why" ] || fact disk.why "${why##*: }"
-rm -f "$trial"
+[ -z "$trial" ] || rm -rf "$trial"
 
 listening=" $(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null | tr '\n' ' ')"
 for port in {hex_ports}; do
@@ -168,7 +175,7 @@ def facts(work_dir: PurePosixPath) -> Script:
         "work={work}"
         + _LEFT
         + r"""
-for folder in "$work"/clusters/*; do [ ! -d "$folder" ] || fact folder "${folder##*/}"; done
+for folder in "$work"/clusters/*; do [ ! -d "$folder" ] && [ ! -L "$folder" ] || fact folder "${folder##*/}"; done
 """,
         work=work_dir,
     )
@@ -260,7 +267,7 @@ if [ -n "$want" ] && [ -z "$user" ]; then
     why=$(unfit_user "$want")
     [ -z "$why" ] || unfit "$why"
     [ -z "$others" ] || unfit "$want has processes here, which a wipe would end (process ids $others)"
-    [ ! -e "$root" ] || unfit "the folder $root is there already, and it is not of $want"
+    [ ! -e "$root" ] && [ ! -L "$root" ] || unfit "the folder $root is there already, and it is not of $want"
     mkdir -p "$work/users" && printf '%s %s %s\n' "$want" "$uid" {leftovers} >{user_file}.new && sync {user_file}.new &&
         mv -f {user_file}.new {user_file} || cannot
     own_user "$work" "$my_cluster"
@@ -268,13 +275,16 @@ fi
 [ "$user" = "$want" ] ||
     unfit "$my_cluster runs as ${user:-the user for SSH} on this node, not as ${want:-the user for SSH}"
 if [ -n "$user" ]; then
-    mkdir -p "$work/clusters" || cannot
+    # Made in a new place, which takes files of every user for that time and is left where others made any. A folder of
+    # another user cannot be moved out of the folder it is in: the place becomes `clusters`, which must be empty.
     if [ ! -e "$root" ]; then
-        chmod 1733 "$work/clusters" && (as_user mkdir -m 700 "$root")
-        chmod 755 "$work/clusters"
+        new=$(mktemp -d "$work/.new-XXXXXXXXXX") && chmod 711 "$new" && place=$(mktemp -d "$new/XXXXXXXXXX") || cannot
+        chmod 1733 "$place" && (as_user mkdir -m 700 "$place/$my_cluster"); chmod 755 "$place"
+        [ "$(ls -A "$place")" = "$my_cluster" ] && mv -T "$place" "$work/clusters"
+        rmdir "$work"/.new-*/*/* "$work"/.new-*/* "$work"/.new-* 2>/dev/null
     fi
     [ ! -L "$root" ] && [ "$(stat -c '%u %a %F' "$root")" = "$uid 700 directory" ] ||
-        { echo "$user cannot make the folder $root, or it is not the user's own" >&2; exit 73; }
+        { echo "$user cannot make the folder $root, it is not its own, or something lies beside it" >&2; exit 73; }
 fi
 {make}
 run "$make" || cannot
@@ -296,7 +306,7 @@ df -Pk "$root" | { read -r head; read -r device total used free rest; fact free_
             Script.of(
                 "mkdir -p {folders} && chmod 700 {private}",
                 folders=lease.folders.all(),
-                private=(lease.folders.dn, lease.folders.dn_input, lease.folders.jobs),
+                private=(lease.folders.root, lease.folders.dn, lease.folders.dn_input, lease.folders.jobs),
             ),
         ),
         user_file=lease.folders.user_file,
@@ -402,14 +412,17 @@ left=$(all_left)
 # belongs to another user can be renamed where it is, and emptied by that user alone.
 if [ -z "$user" ]; then
     trash=$work/trash
-    mkdir -p "$trash" && { [ ! -e {root} ] || mv {root} "$trash/$my_cluster.$$.$(date +%s)"; } &&
+    [ ! -L {root} ] || dirty {root}" is a link, and the files of $my_cluster may lie elsewhere"
+    [ ! -L "$trash" ] || rm -f "$trash"
+    mkdir -p "$trash" && { [ ! -e {root} ] || mv -T {root} "$trash/$my_cluster.$$.$(date +%s)"; } &&
         rm -rf --one-file-system "$trash" || dirty "cannot remove the folder of $my_cluster"
 else
     trash=$work/clusters/.trash-$my_cluster
-    chmod 755 "$work/clusters" && { [ ! -e {root} ] || mv -T {root} "$trash.$$.$(date +%s)"; } ||
+    mkdir -p "$work/clusters" && chmod 755 "$work/clusters" &&
+        { [ ! -e {root} ] || mv -T {root} "$trash.$$.$(date +%s)"; } ||
         dirty "cannot remove the folder of $my_cluster"
     for folder in "$trash".*; do
-        [ -e "$folder" ] || continue
+        if [ -L "$folder" ] || [ ! -d "$folder" ]; then rm -f "$folder" || dirty "cannot remove $folder"; continue; fi
         (as_user find "$folder" -xdev -mindepth 1 -delete) 2>/dev/null ||
             (as_user /bin/sh -c 'chmod -R u+rwX "$1"; find "$1" -xdev -mindepth 1 -delete' sh "$folder")
         rmdir "$folder" || dirty "cannot remove the folder of $my_cluster"
@@ -422,7 +435,7 @@ if [ -n "$user" ]; then
     {find}
     {remove}
     found=$(run "$find")
-    told=$(printf '%s\n' "$found" | grep -v "^/tmp/hsperfdata_$user" | grep .)
+    told=$(printf '%s\n' "$found" | grep -vxE "/tmp/hsperfdata_$user(/[0-9]+)?" | grep .)
     printf '%s\n' "$told" | head -n 20 | cut -c 1-200 | sed -n 's/^./@leftover=&/p'
     fact leftovers "$(printf '%s\n' "$told" | grep -c .)"
     fact removed no
@@ -449,7 +462,9 @@ left=$(marked "$my_pool" "$my_cluster" "$work")
 {traces}
 run "$traces"
 for folder in clusters users groups quotas; do rmdir "$work/$folder" 2>/dev/null; done
-[ ! -e {root} ] && [ ! -e "$trash" ] || dirty "folders of $my_cluster are left"
+for folder in {root} "$trash"; do
+    [ ! -e "$folder" ] && [ ! -L "$folder" ] || dirty "folders of $my_cluster are left"
+done
 fact clean yes
 """
 
@@ -495,8 +510,9 @@ left=$({
     [ -z "$uid" ] || of_uid "$uid"
 } | sort -u)
 for pid in $left; do fact process "$pid"; done
-[ ! -e {root} ] || fact folder {root}
-if [ -z "$left$user" ] && [ ! -e {root} ]; then fact clean yes; else fact clean no; fi
+folder=
+[ ! -e {root} ] && [ ! -L {root} ] || { folder={root}; fact folder "$folder"; }
+if [ -z "$left$user$folder" ]; then fact clean yes; else fact clean no; fi
 """,
         pool=lease.pool,
         cluster=lease.cluster,

@@ -88,7 +88,7 @@ class Exit(IntEnum):
     CLOSED = 82
     """The MR-cluster was told to leave the node: nothing is done there for it any more but the wipe."""
     DAMAGED = 83
-    """The file that should say who holds the node is no lease: empty, cut off, or garbage."""
+    """The file that should say who holds the node is no lease: empty, cut off, garbage, or others can change it."""
     UNFIT_USER = 84
     """The MR-cluster's own Unix user cannot be used on the node."""
     AWAY = 85
@@ -323,7 +323,12 @@ fi
 tries=100
 until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     [ $tries -gt 0 ] || { echo "the lock $work/.lock is removed again and again" >&2; exit 75; }
-    { [ -d "$work" ] || mkdir -p "$work"; } && [ -w "$work" ] && command exec 9>>"$work/.lock" ||
+    [ -d "$work" ] || mkdir -p "$work"
+    damage=$(exposed "$work")
+    if [ -n "$damage" ]; then
+        fact lease.damage "$damage"; echo "$work/lease is not a valid lease: $damage" >&2; exit 83
+    fi
+    [ -w "$work" ] && command exec 9>>"$work/.lock" ||
         { echo "cannot write $work" >&2; exit 73; }
     flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
     tries=$((tries - 1))
@@ -464,6 +469,8 @@ fence() {
     elif [ "$pool" != "$my_pool" ]; then code=77; refusal="the lease in $work belongs to pool $pool"
     elif [ "$epoch" -gt "$my_epoch" ] || { [ "$epoch" = "$my_epoch" ] && [ "$controller" != "$my_controller" ]; }; then
         code=78; refusal="epoch $epoch of controller $controller is newer"
+        damage=$(exposed "$work")
+        [ -z "$damage" ] || { code=83; refusal="$work/lease is not a valid lease: $damage"; }
     elif [ "$cluster" != "$my_cluster" ] || [ "$generation" != "$my_generation" ]; then
         code=79; refusal="the node is held by $cluster, generation $generation"
     elif [ "$epoch" = "$my_epoch" ] && [ "$closed" -ge "$my_generation" ]; then

@@ -4,6 +4,9 @@
 # `read_lease WORK_DIR`: what the lease says; `leased` is whether the file is there, `damage` why it is no lease. Any
 # task of a job may have written it: a pipe would be waited for, a gigabyte read to its end, and a number that is none
 # would pass for a newer epoch.
+# `exposed WORK_DIR`: the reason why somebody else may put a lease there, or a link in the place of a file; nothing for
+# a folder that only root and this user can change, with all above it. In one above, the sticky bit keeps others out.
+# Whoever owns / is root: under user namespaces it has another number.
 # `place_of WORK_DIR`: that folder, and the mount point that it is on, or would be.
 # `away`: the work folder would lie elsewhere than `my_place`, so nothing is known of it. One that is there may be older
 # than the disk, or the mount point itself: only the same lease (`my_...`), or an administrator's file, says that it is
@@ -71,6 +74,26 @@ read_lease() {
         damage="it is cut off, or has a value that Fawkes does not write"
     fi
 }
+exposed() (
+    me=$(id -u)
+    for place in "$1" "$(readlink -m "$1")"; do
+        while [ -n "$place" ]; do set -- "$@" "$place"; place=${place%/*}; done
+    done
+    stat -c '%u %f %n' / "$@" 2>/dev/null | {
+        read -r root _ || echo "it is not known who can change $1"
+        while read -r uid mode place; do
+            case $uid in 0 | "$root" | "$me") ;; *)
+                echo "user $uid can change it, as owner of $place: chown that to $(id -un), or move work_dir"
+                exit ;;
+            esac
+            mode=$((0x$mode))
+            [ $((mode & 2)) != 0 ] && [ ! -L "$place" ] || continue
+            if [ "$place" -ef "$1" ]; then right=o-w; elif [ $((mode & 01000)) = 0 ]; then right=+t; else continue; fi
+            echo "every user can change it, by the mode of $place. As its owner there: chmod $right '$place'"
+            exit
+        done
+    }
+)
 place_of() {
     readlink -m "$1" | awk -v work="$1" 'NR == FNR { real = $0 "/"; next }
         { at = $2; gsub(/\\040/, " ", at) }
@@ -87,7 +110,8 @@ away() {
     [ ! -e "$work/lies-here" ]
 }
 lease_facts() {
-    [ $leased = yes ] || return 0
+    [ -n "$damage" ] || damage=$(exposed "$work")
+    [ "$leased$damage" != no ] || return 0
     if [ -n "$damage" ]; then fact lease.damage "$damage"; return 0; fi
     fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
     fact lease.generation "$generation"; fact lease.epoch "$epoch"; fact lease.controller "$controller"

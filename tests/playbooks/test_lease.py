@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import grp
 import os
 import subprocess
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ElsewhereError, ExitStatus, NodeRefusedError, RefusedError, UserError
-from fawkes.playbook import Exit, Lease, Script, changing, failure
+from fawkes.playbook import Exit, Lease, Script, changing, failure, fenced
 from playbooks import lease as leases
 from playbooks import node
 from tests.playbooks.conftest import LeaseOf, ok, sh
@@ -284,6 +285,67 @@ def test_a_damaged_lease_refuses_its_node_alone(lease_of: LeaseOf, kind: str, tm
     assert not touched.exists()
     assert lease_file(lease).read_text(encoding="latin-1") == text
     assert ok(leases.show(lease.work_dir))["lease.damage"]
+
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder of another user")
+
+
+@pytest.mark.parametrize(
+    ("folder", "mode", "owner"),
+    [
+        ("work", 0o757, 0),
+        ("work", 0o1777, 0),
+        ("above", 0o777, 0),
+        pytest.param("work", 0o755, 1, marks=AS_ROOT),
+        pytest.param("above", 0o755, 1, marks=AS_ROOT),
+        pytest.param("link", 0, 1, marks=AS_ROOT),
+    ],
+)
+def test_a_folder_that_others_can_change_has_no_lease(
+    lease_of: LeaseOf, tmp_path: Path, folder: str, mode: int, owner: int
+) -> None:
+    """Whoever owns it, or may write there, can replace the lease: a newer epoch would end the controller."""
+    lease, newer = lease_of(), lease_of(epoch=999, controller="c2")
+    work = Path(lease.work_dir)
+    ok(leases.take(newer))
+    before = lease_file(lease).read_bytes()
+    place = {"work": work, "above": tmp_path, "link": work}[folder]
+    if folder == "link":
+        work.rename(tmp_path / "elsewhere")
+        work.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.chmod(mode)
+    if owner:
+        os.chown(place, owner, -1, follow_symlinks=False)
+    for script in (changing(lease, ":"), leases.take(lease), leases.forget(lease), fenced(lease, ":")):
+        ran = sh(script)
+        assert ran.exit == Exit.DAMAGED
+        assert str(place) in ran.facts["lease.damage"]
+        assert ("chown" if owner else f"chmod {'o-w' if folder == 'work' else '+t'} '{place}'") in ran.stderr
+    assert sh(leases.beat(lease, 1)).exit == 0
+    assert [path.name for path in work.iterdir() if path.name != ".lock"] == ["lease"]
+    assert lease_file(lease).read_bytes() == before
+    for look in (leases.show(lease.work_dir), node.facts(lease.work_dir), node.check(lease.work_dir)):
+        assert list(ok(look).under("lease")) == ["damage"]
+
+
+def test_nothing_is_made_in_a_folder_that_others_can_change(lease_of: LeaseOf, tmp_path: Path) -> None:
+    work = Path(lease_of().work_dir)
+    work.mkdir(mode=0o755)
+    work.chmod(0o777)
+    (work / ".lock").symlink_to(tmp_path / "of a user")
+    assert sh(leases.take(lease_of())).exit == Exit.DAMAGED
+    assert ok(node.check(lease_of().work_dir))["lease.damage"]
+    assert not (tmp_path / "of a user").exists()
+
+
+def test_a_folder_below_one_with_the_sticky_bit_is_good(lease_of: LeaseOf, tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    ok(leases.take(lease_of()))
+    assert "disk.group" not in ok(node.check(lease_of().work_dir))
+    Path(lease_of().work_dir).chmod(0o775)
+    assert ok(node.check(lease_of().work_dir))["disk.group"] == grp.getgrgid(os.getgid()).gr_name
+    ok(leases.take(lease_of()))
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])

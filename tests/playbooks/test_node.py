@@ -3,10 +3,14 @@ from __future__ import annotations
 import io
 import os
 import pwd
+import shutil
 import socket
 import subprocess
 import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -101,6 +105,106 @@ def test_wipe_takes_what_an_interrupted_wipe_left(lease: Lease) -> None:
     assert not half.exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("job", "clean"),
+    [
+        ("mkdir stash; ln -s stash trash", True),
+        ("ln -s /no/where trash", True),
+        ("mv clusters/alpha hid; ln -s ../hid clusters/alpha", False),
+        ("mv clusters/alpha hid; ln -s /no/where clusters/alpha", False),
+    ],
+)
+def test_a_wipe_follows_no_link_of_a_job(lease: Lease, job: str, *, clean: bool) -> None:
+    """A job without `run_as` can make them: blocks elsewhere are not removed, and a link may lead anywhere."""
+    work = Path(lease.work_dir)
+    Path(lease.folders.dn, "block").write_text("data")
+    subprocess.run(job, shell=True, check=True, cwd=work)
+    ran = sh(node.wipe(lease))
+    assert (ran.exit, ran.facts.get("clean")) == ((0, "yes") if clean else (Exit.CLEAN_FAILED, None))
+    assert clean == (not list(work.rglob("block")))
+    assert ok(node.verify(lease))["clean"] == ("yes" if clean else "no")
+    assert sh(leases.release(lease)).exit == (0 if clean else Exit.CLEAN_FAILED)
+    assert clean or "is a link, and the files of alpha may lie elsewhere" in ran.stderr
+    assert ok(node.facts(lease.work_dir)).all("folder") == (() if clean else ("alpha",))
+    assert ok(leases.show(lease.work_dir)).all("folder") == (() if clean else ("alpha",))
+
+
+def test_other_users_cannot_enter_the_folder_of_an_mr_cluster(lease: Lease) -> None:
+    assert Path(lease.folders.root).stat().st_mode & 0o777 == 0o700
+
+
+@pytest.fixture
+def seen_lease(lease_of: LeaseOf) -> Iterator[Lease]:
+    """The lease of a node that was taken; other users can enter its work folder."""
+    with TemporaryDirectory(prefix="fawkes-") as folder:
+        Path(folder).chmod(0o755)
+        lease = replace(lease_of(), work_dir=PurePosixPath(folder, "work"))
+        ok(leases.take(lease))
+        yield lease
+        if Path(lease.folders.user_file).exists():
+            ok(node.wipe(lease))
+
+
+OTHER = "daemon"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run something as another user here")
+def test_nobody_else_makes_a_folder_while_that_of_the_user_is_made(seen_lease: Lease, tmp_path: Path) -> None:
+    """Another user of the node waits for the moment in which the MR-cluster's own user may write."""
+    lease, work = seen_lease, Path(seen_lease.work_dir)
+    real = shutil.which("setpriv")
+    program(
+        tmp_path / "setpriv",
+        f"""
+for last; do :; done
+case "$*" in *mkdir*)
+    for made in "mkdir {work}/clusters/beta" "ln -s /etc {work}/clusters/.trash-alpha.x" "mkdir ${{last%/*}}/beta"; do
+        {real} --reuid {OTHER} --clear-groups -- $made 2>/dev/null
+    done ;;
+esac
+exec {real} "$@"
+""",
+    )
+    refused = sh(node.prepare(lease, "games", "remove"), path=f"{tmp_path}:{os.environ['PATH']}")
+    assert (refused.exit, "games cannot make the folder" in refused.stderr) == (Exit.CANNOT_WRITE, True)
+    assert not (work / "clusters").exists()
+
+    ok(node.prepare(lease, "games", "remove"))
+
+    root = Path(lease.folders.root)
+    assert (root.owner(), root.stat().st_mode & 0o777) == ("games", 0o700)
+    assert (root.parent.stat().st_uid, root.parent.stat().st_mode & 0o7777) == (0, 0o755)
+    assert [path.name for path in root.parent.iterdir()] == ["alpha"]
+    for name in ("x", "y"):
+        (root.parent / f".trash-alpha.{name}").symlink_to("/no/where" if name == "x" else "/etc")
+    (root.parent / ".trash-alpha.z").touch()
+    assert ok(node.prepare(lease, "games", "remove"))["prepared"] == "yes"
+    assert ok(node.wipe(lease))["clean"] == "yes"
+    ok(leases.release(lease))
+    assert sorted(path.name for path in work.iterdir()) == [".lock", "lease"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run something as another user here")
+def test_what_only_begins_like_the_folder_of_jvms_is_left_over(seen_lease: Lease) -> None:
+    ok(node.prepare(seen_lease, "games", "tell"))
+    folder = Path("/tmp/hsperfdata_games")
+    hidden = {folder.with_name("hsperfdata_games-2"), folder / "secret"}
+    folder.mkdir()
+    for path in (*hidden, folder / "999999999"):
+        path.touch()
+    for path in (*hidden, folder / "999999999", folder):
+        shutil.chown(path, "games")
+    try:
+        assert set(ok(node.wipe(seen_lease)).all("leftover")) == {str(path) for path in hidden}
+    finally:
+        for path in hidden:
+            path.unlink()
+        folder.rmdir()
+
+
 def test_only_the_holder_may_wipe(lease: Lease, lease_of: LeaseOf) -> None:
     assert sh(node.wipe(lease_of("beta"))).exit == Exit.HELD
     assert Path(lease.folders.root).exists()
@@ -141,6 +245,22 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
         assert (facts.number(key) or 0) > 0, key
     assert not Path(lease.work_dir).exists()
     assert [path.name for path in tmp_path.iterdir()] == ["jdk"]
+
+
+def test_check_writes_through_no_link_of_another_user(lease_of: LeaseOf, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    mine.chmod(0o600)
+    tmp_path.chmod(0o1777)
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    planted = [tmp_path / f".fawkes-check.{pid}" for pid in range(ended.pid, ended.pid + 300)]
+    for path in planted:
+        path.symlink_to(mine)
+    facts = ok(node.check(lease_of().work_dir))
+    assert (facts["disk.write"], facts["disk.exec"]) == ("yes", "yes")
+    assert (mine.read_text(), mine.stat().st_mode & 0o777) == ("mine", 0o600)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", *(path.name for path in planted)}
 
 
 def test_check_shows_the_lease_and_leftovers_of_any_pool(taken: Lease, lease_of: LeaseOf) -> None:

@@ -356,6 +356,13 @@ def _disk(seen: HostSeen, pool: str) -> Iterator[Problem]:
             "Correct `disk` in inventory.toml, or make room",
             Level.WARNING,
         )
+    if group := seen.facts.get("disk.group"):
+        yield Problem(
+            "disk",
+            f"members of the group {group!r} can change {folder}, and so who holds the node",
+            f"As its owner there, if that is not meant: chmod g-w {folder}",
+            Level.WARNING,
+        )
     others = sorted(set(seen.sees) - {seen.node.name})
     if others:
         yield Problem(

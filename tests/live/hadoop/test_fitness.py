@@ -250,6 +250,14 @@ def test_less_disk_than_promised_is_a_warning_unless_a_mr_cluster_fills_it() -> 
     assert not verdict(seen(lease__pool="pool", lease__cluster="c-1", disk__free_kb=free_kb)).problems
 
 
+def test_a_work_folder_that_a_group_can_change_is_a_warning() -> None:
+    problem = only(seen(disk__group="staff"))
+    assert (problem.level, problem.what) == (
+        Level.WARNING,
+        "members of the group 'staff' can change /srv/fawkes, and so who holds the node",
+    )
+
+
 def test_a_shared_work_folder() -> None:
     problem = only(replace(seen("node1"), sees=("node2", "node3")), seen("node2"), seen("node3"))
     assert problem.what == "it shares its work folder /srv/fawkes with node[2-3]"
