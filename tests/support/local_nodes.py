@@ -6,13 +6,13 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import ControllerIdentity, Ground
-from fawkes.live.nodes.ssh import ConnectionState, Result, SshError
+from fawkes.live.nodes.ssh import ConnectionState, Result, SshDeadlineError, SshError
 from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
 
@@ -47,14 +47,17 @@ class LocalFleet:
         """The ground of a controller on these nodes."""
         return Ground(self.nodes, ControllerIdentity(pool, epoch, controller), self, command_s=60, threads=4)
 
-    def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
+    def run(self, node: str, script: Script, deadline_s: float, sink: BinaryIO | None = None) -> Result:
         """Run a script as the nodes do."""
         if node in self.off:
             raise SshError("it does not answer", host=node, state=ConnectionState.NO_ANSWER)
         if self.slow_s.get(node, 0) > deadline_s:
-            raise HostError(f"no answer within {deadline_s:g} s", host=node)
+            late = ConnectionState.TIMED_OUT
+            raise SshDeadlineError(f"no answer within {deadline_s:g} s", host=node, state=late)
         text = "{\n" + script.text + "\n} </dev/null\n"
         done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
+        if sink is not None:
+            sink.write(done.stdout)
         printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
         return Result(node, done.returncode, printed, wrong)
 
