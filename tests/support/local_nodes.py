@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import subprocess
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
@@ -47,7 +48,7 @@ class LocalFleet:
         """The ground of a controller on these nodes."""
         return Ground(self.nodes, ControllerIdentity(pool, epoch, controller), self, command_s=60, threads=4)
 
-    def run(self, node: str, script: Script, deadline_s: float, sink: BinaryIO | None = None) -> Result:
+    def run(self, node: str, script: Script, deadline_s: float, **more: object) -> Result:
         """Run a script as the nodes do."""
         if node in self.off:
             raise SshError("it does not answer", host=node, state=ConnectionState.NO_ANSWER)
@@ -56,7 +57,7 @@ class LocalFleet:
             raise SshDeadlineError(f"no answer within {deadline_s:g} s", host=node, state=late)
         text = "{\n" + script.text + "\n} </dev/null\n"
         done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
-        if sink is not None:
+        if isinstance(sink := more.get("sink"), BytesIO):
             sink.write(done.stdout)
         printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
         return Result(node, done.returncode, printed, wrong)
