@@ -85,7 +85,7 @@ def start(
 
     Fact ``started`` is ``yes`` or ``no``. ``cwd`` is the working folder (default: `files_folder`). The environment is
     ``env`` and PATH, HOME, USER, LANG, nothing of the login. What must run again gets a new attempt. ``kept`` is the
-    copy of the job's declaration that `found` reads.
+    copy of the job's declaration that `attempts` reads.
     """
     folder = job_folder(lease.folders, job, attempt)
     files = files_folder(lease.folders, job, attempt)
@@ -174,34 +174,48 @@ fact kept yes
 
 
 def found(folders: Folders) -> Script:
-    """The facts from which a lost ledger can be made again; changes nothing.
+    """The facts from which a lost ledger can be made again, but for `attempts`; changes nothing.
 
-    Fact ``cluster`` is the kept copy of the MR-cluster (absent: there is none), ``version`` that of its member
-    lists. ``attempt.JOB.NUMBER`` is how the launcher of each attempt stands, as by ``look``, ``exit.JOB.NUMBER`` how
-    its client ended, and ``job.JOB.NUMBER`` the kept copy of its declaration.
+    Fact ``cluster`` is the kept copy of the MR-cluster (absent: there is none), ``version`` that of its member lists.
     """
     return reading_in(
         folders,
         r"""
-root={root}
-kept() { if [ -f "$1/kept.json" ]; then fact "$2" "$(head -c 1000000 "$1/kept.json" | tr -d '\n')"; fi; }
-kept "$root/members" cluster
-if [ -r "$root/members/version" ]; then read -r version <"$root/members/version"; fact version "$version"; fi
-for job in "$root"/jobs/*/; do
-    job=${job%/}; name=${job##*/}
-    [ -d "$job" ] && is_name "$name" || continue
-    if [ -d "$job/begun" ] && [ -f "$job/result" ]; then
-        fact "attempt.$name" finished
-        while IFS='=' read -r key value; do [ "$key" != exit ] || fact "exit.$name" "$value"; done <"$job/result"
-    elif alive "$job/pid"; then fact "attempt.$name" running
-    elif [ -d "$job/begun" ]; then fact "attempt.$name" lost
-    else fact "attempt.$name" unborn
-    fi
-    kept "$job" "job.$name"
-done
+cd {members} 2>/dev/null || exit 0
+if [ -f kept.json ]; then fact cluster "$(head -c 1000000 kept.json | tr -d '\n')"; fi
+if [ -r version ]; then read -r version <version; fact version "$version"; fi
 :
 """,
-        root=folders.root,
+        members=folders.members,
+    )
+
+
+def attempts(folders: Folders) -> Script:
+    """The attempts of all jobs that the MR-cluster ever had; changes nothing, and starts no program for each of them.
+
+    ``attempt.JOB.NUMBER`` is how the launcher of each attempt stands, as by ``look``, ``exit.JOB.NUMBER`` how its
+    client ended, and ``job.JOB.NUMBER`` the kept copy of its declaration.
+    """
+    return reading_in(
+        folders,
+        r"""
+[ -d {jobs} ] || exit 0
+cd {jobs} || exit 73
+for name in */; do
+    name=${name%/}
+    [ -d "$name" ] && is_name "$name" || continue
+    if [ -d "$name/begun" ] && [ -f "$name/result" ]; then
+        fact "attempt.$name" finished
+        while IFS='=' read -r key value; do [ "$key" != exit ] || fact "exit.$name" "$value"; done <"$name/result"
+    elif alive "$name/pid"; then fact "attempt.$name" running
+    elif [ -d "$name/begun" ]; then fact "attempt.$name" lost
+    else fact "attempt.$name" unborn
+    fi
+done
+find . -mindepth 2 -maxdepth 2 -type f -name kept.json -size -1000k -exec grep -aHm 1 . {} + |
+    sed 's,^\./\([^/]*\)/kept\.json:,@job.\1=,'
+""",
+        jobs=folders.jobs,
     )
 
 

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from fawkes.base.errors import HostError
 from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import ControllerIdentity, Ground
-from fawkes.live.nodes.ssh import ConnectionState, Result, SshError
+from fawkes.live.nodes.ssh import ConnectionState, Result, SshDeadlineError, SshError
 from fawkes.live.wire.hadoop_rpc import Connection
 from fawkes.playbook import Script
 
@@ -53,9 +54,12 @@ class LocalFleet:
         if node in self.off:
             raise SshError("it does not answer", host=node, state=ConnectionState.NO_ANSWER)
         if self.slow_s.get(node, 0) > deadline_s:
-            raise HostError(f"no answer within {deadline_s:g} s", host=node)
+            late = ConnectionState.TIMED_OUT
+            raise SshDeadlineError(f"no answer within {deadline_s:g} s", host=node, state=late)
         text = "{\n" + script.text + "\n} </dev/null\n"
         done = subprocess.run(["/bin/sh", "-s"], input=text.encode(), capture_output=True, check=False, timeout=60)
+        if isinstance(sink := more.get("sink"), BytesIO):
+            sink.write(done.stdout)
         printed, wrong = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
         return Result(node, done.returncode, printed, wrong)
 

@@ -225,7 +225,7 @@ def cluster_over_time(draft: Draft, pending: PutPending) -> None:
     if isinstance(pending.effect, Survey):
         release.unanswered(draft, cluster, pending.effect)
         return
-    draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
+    draft.say_again(pending.key, pending.tries + 1)
     if isinstance(pending.effect, Membership):
         draft.touch(cluster.id)
         return

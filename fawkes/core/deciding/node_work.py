@@ -158,12 +158,12 @@ def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> N
             draft.put_node(alerts.put(state, NodeAlert.LOST, error))
         draft.try_again(key)
         return
-    why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
-    if state.life is NodeLife.CLEANING:
-        state = alerts.put(state, NodeAlert.UNCLEAN, error)
-        draft.put_node(replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us))
-    elif state.alert != error:
-        draft.put_node(alerts.put(state, NodeAlert.UNCLEAN, error))
+    if state.life is NodeLife.CLEANING or state.alert != error or backoff.is_told(tries):
+        why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
+        if state.life is NodeLife.CLEANING:
+            state = replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us)
+        if (state := alerts.put(state, NodeAlert.UNCLEAN, error)) != draft.node(state.node.id):
+            draft.put_node(state)
     draft.try_again(key)
 
 
@@ -230,7 +230,7 @@ def _again(draft: Draft, pending: PutPending, *, tries: int) -> None:
     """Ask for an effect once more; a first try within reach of an earlier one gets its time again."""
     if pending.effect is None:
         return
-    draft.say("asked-again", effect=pending.key, tries=tries)
+    draft.say_again(pending.key, tries)
     within_us = max(draft.settings.clean_us, backoff.wait_us(draft.settings, tries))
     draft.act(pending.effect, within_us=within_us, version=pending.version, tries=tries)
 

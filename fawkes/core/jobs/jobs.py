@@ -479,6 +479,6 @@ def over_time(draft: Draft, key: str) -> None:
         draft.settle(key)
         _deadline_passes(draft, job)
     elif pending.effect is not None:
-        draft.say("asked-again", effect=key, tries=pending.tries + 1)
+        draft.say_again(key, pending.tries + 1)
         within_us = max(draft.settings.start_job_us, backoff.wait_us(draft.settings, pending.tries + 1))
         draft.act(pending.effect, within_us=within_us, version=pending.version, tries=pending.tries + 1)

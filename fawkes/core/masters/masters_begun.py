@@ -59,7 +59,7 @@ def again(draft: Draft, pending: PutPending) -> None:
     """The next try of a move, or of a start with a journal, that has begun."""
     if pending.effect is not None:
         tries = pending.tries + 1
-        draft.say("asked-again", effect=pending.key, tries=tries)
+        draft.say_again(pending.key, tries)
         draft.act(pending.effect, within_us=draft.settings.deploy_us, version=pending.version, tries=tries)
 
 

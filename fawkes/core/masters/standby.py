@@ -294,5 +294,5 @@ def over_time(draft: Draft, cluster: ClusterState, pending: PutPending) -> None:
         cluster = replace(cluster, standby=_meanwhile(standby, wanted))
     cluster = replace(cluster, version=cluster.version + 1)
     draft.put_cluster(cluster)
-    draft.say("asked-again", effect=pending.key, tries=pending.tries + 1)
+    draft.say_again(pending.key, pending.tries + 1)
     _act(draft, cluster, wanted, tries=pending.tries + 1)

@@ -199,6 +199,11 @@ class Draft:
         self.reasons.append(reason)
         return reason
 
+    def say_again(self, effect: str, tries: int) -> None:
+        """Tell that an effect is asked for once more, if that is news."""
+        if backoff.is_told(tries):
+            self.say("asked-again", effect=effect, tries=tries)
+
     def change(self, change: decision.Change) -> None:
         """Any change that needs no overlay here."""
         if isinstance(change, decision.PutTick):

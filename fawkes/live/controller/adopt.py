@@ -9,11 +9,13 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import PurePosixPath
 
-from fawkes.base.errors import BrokenError, ElsewhereError, HostError, RefusedError, UserError
+from fawkes.base.errors import BrokenError, DeadlineError, ElsewhereError, HostError, RefusedError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.config.clusters.details import KERBEROS, ClusterDetails, JobDetails
 from fawkes.core.deciding.adopting import AdoptedPool, outcome
@@ -35,9 +37,10 @@ from fawkes.live.hadoop.setup import addresses_of
 from fawkes.live.nodes.fleet import Fleet
 from fawkes.live.nodes.ground import ControllerIdentity, Ground, new_controller
 from fawkes.live.nodes.playbooks import job as book
+from fawkes.live.nodes.ssh import Result
 from fawkes.live.wire import masters
 from fawkes.live.wire.rest import Deadline, UnreadableError
-from fawkes.playbook import Facts, Folders
+from fawkes.playbook import Facts, Folders, read_facts
 from fawkes.policy.worker.policies import load_admission, load_weighting
 from fawkes.store.lock import LOCK_FILE, StateLock
 from fawkes.store.place import place_of
@@ -206,21 +209,44 @@ class Adoption:
         """The kept copies on the nodes that an MR-cluster holds."""
         work = {node.name: node.work_dir for node in self._plan.inventory.nodes}
         held = {node.node: node.cluster for node in nodes if node.cluster and node.cluster in node.folders}
-        results = self._fleet.run_many(
-            held,
-            lambda node: book.found(Folders(work_dir=PurePosixPath(work[node]), cluster=held[NodeId(node)])),
-            self._answer_s,
-        )
+        folders = {n: Folders(work_dir=PurePosixPath(work[n]), cluster=cluster) for n, cluster in held.items()}
+        results = self._fleet.run_many(held, lambda node: book.found(folders[NodeId(node)]), self._answer_s)
+        masters_on = [NodeId(name) for name, result in results.items() if _copy(result) is not None]
+        # An MR-cluster may have had thousands of jobs.
+        command_s = self._plan.settings.ssh.command_timeout_us / SECOND_US
+
+        def attempts(node: NodeId) -> Facts | HostError:
+            kept = BytesIO()
+            try:
+                self._fleet.run(node, book.attempts(folders[node]), command_s, sink=kept).check("reading its jobs")
+            except HostError as error:
+                return error
+            return read_facts(kept.getvalue().decode(errors="replace"))
+
+        with ThreadPoolExecutor(self._plan.settings.ssh.fanout, thread_name_prefix="jobs") as threads:
+            had = dict(zip(masters_on, threads.map(attempts, masters_on), strict=True))
         clusters: list[FoundCluster] = []
         jobs: list[FoundJob] = []
         for name, result in results.items():
             node, cluster = NodeId(name), held[NodeId(name)]
+            facts = had.get(node)
             if isinstance(result, HostError):
                 clusters.append(FoundCluster(node=node, cluster=cluster, error=result.what))
-            elif (text := result.facts.get("cluster")) is not None:
+            elif isinstance(facts, HostError):
+                clusters.append(FoundCluster(node=node, cluster=cluster, error=_unread(facts, command_s)))
+            elif facts is not None and (text := _copy(result)) is not None:
                 clusters.append(_cluster(node, cluster, text, result.facts.number("version")))
-                jobs += _jobs(cluster, result.facts)
+                jobs += _jobs(cluster, facts)
         return tuple(clusters), tuple(jobs)
+
+
+def _copy(result: Result | HostError) -> str | None:
+    return None if isinstance(result, HostError) else result.facts.get("cluster")
+
+
+def _unread(error: HostError, command_s: float) -> str:
+    late = f"; make ssh.command_timeout in fawkes.toml longer than {command_s:g} s"
+    return f"those of its jobs: {error.what}{late if isinstance(error, DeadlineError) else ''}"
 
 
 def _user(kept: KeptCluster) -> str:

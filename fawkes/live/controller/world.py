@@ -295,7 +295,7 @@ def _facts(error: FawkesError) -> Facts:
     if isinstance(error, MissingReleaseError):
         return {"no_release": True} if error.failed else {}
     if isinstance(error, NodeAwayError) or (
-        isinstance(error, SshError) and error.state is not ConnectionState.TOO_MUCH
+        isinstance(error, SshError) and error.state not in (ConnectionState.TOO_MUCH, ConnectionState.NOT_TRIED)
     ):
         return {"away": error.host}
     if isinstance(error, StayError):

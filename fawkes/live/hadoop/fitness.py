@@ -33,6 +33,7 @@ _BEFORE_THE_KEY = (
     ConnectionState.BEHIND,
     ConnectionState.NO_ANSWER,
     ConnectionState.REFUSED,
+    ConnectionState.NOT_TRIED,
 )
 _PACKAGES = {
     "awk": "mawk",

@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from fawkes.base.errors import SiteError, UserError
+from fawkes.live.wire.own_faults import own_fault
 
 _VERSION = b"\x05\x02"
 _NO_LOGIN, _CLOCK = "failure to login", "Clock skew"
@@ -19,12 +20,13 @@ class TicketError(SiteError):
 def is_of_site(error: BaseException | None) -> bool:
     """True if an error, or one that it follows from, is a lack of the site: no KDC, no ticket, no keytab.
 
-    Daemons say so with Hadoop's words. Only the clock of their own node is that node's.
+    So is what the controller's own machine lacks. Daemons say so with Hadoop's words. Only the clock of their own node
+    is that node's.
     """
     if error is None:
         return False
     login = _NO_LOGIN in str(error) and _CLOCK not in str(error)
-    return login or isinstance(error, SiteError) or is_of_site(error.__cause__)
+    return login or isinstance(error, SiteError) or bool(own_fault(error)) or is_of_site(error.__cause__)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -191,7 +191,7 @@ class _JumpHost:
 
     def _of(self, host: HostAddress, error: SshError) -> SshError:
         """The error of a jump host as one of a host behind it; the first jump host that fails is named."""
-        if error.state is ConnectionState.BEHIND:
+        if error.state in (ConnectionState.BEHIND, ConnectionState.NOT_TRIED):
             return SshError(error.what, host=host.node, state=error.state, hint=error.hint)
         return self._behind(host, error.what, error.hint)
 

@@ -26,6 +26,7 @@ from fawkes.config.nodes.inventory import InventoryNode
 from fawkes.config.nodes.jumps import Jump
 from fawkes.live.nodes.known_hosts import Known, KnownHosts, host_name
 from fawkes.live.wire.names import NAMES, SilentNameError
+from fawkes.live.wire.own_faults import own_fault
 from fawkes.playbook import Facts, failure, read_facts
 
 _BANNER = "Error reading SSH protocol banner"
@@ -50,6 +51,7 @@ class ConnectionState(StrEnum):
     NO_SHELL = "no shell"
     TIMED_OUT = "timed out"
     TOO_MUCH = "too much output"
+    NOT_TRIED = "not tried"
 
 
 class SshError(HostError):
@@ -246,6 +248,8 @@ def _private_key(host: HostAddress, path: Path) -> paramiko.PKey:
         what, hint = f"the key {path} has a passphrase", "Load it into the SSH agent and remove `key`"
         raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
     except Exception as error:  # a damaged file raises what its parser happens to raise
+        if own_fault(error):
+            raise
         what, hint = f"the key {path} cannot be read: {error}", "Correct `key` in inventory.toml"
         raise SshError(what, host=host.node, state=ConnectionState.AUTH_REFUSED, hint=hint) from error
 
@@ -259,9 +263,11 @@ def _explain(error: Exception, host: HostAddress, file: Path, known: Known) -> S
     """The sentence for a connection that failed."""
     if isinstance(error, SshError):
         return error
+    where = f"{host.address} port {host.port}"
+    if lack := own_fault(error):
+        return SshError(f"{where} could not be tried, for {lack}", host=host.node, state=ConnectionState.NOT_TRIED)
     if isinstance(error, _KeyError):
         return _wrong_key(host, file, known, error.shown)
-    where = f"{host.address} port {host.port}"
     state, what, hint = _reason(error, host, where)
     return SshError(what, host=host.node, state=state, hint=hint)
 

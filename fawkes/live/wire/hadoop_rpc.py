@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self
 from fawkes.base.errors import FawkesError
 from fawkes.live.wire import protobuf
 from fawkes.live.wire.names import NAMES
+from fawkes.live.wire.own_faults import own_fault
 from fawkes.live.wire.protobuf import number, text, varint, zigzag
 from fawkes.live.wire.rest import Deadline
 
@@ -196,6 +197,9 @@ def call(
     except RpcError as error:
         raise RpcError(f"{order.method} was not sent: {error.what}", where=where) from error
     except (OSError, EOFError, ValueError, FawkesError) as error:
+        # What this machine lacks is told without the place: the master has no part in it.
+        if lack := own_fault(error):
+            raise RpcError(f"{order.method} was not sent, for {lack}") from error
         raise RpcError(f"{order.method} was not answered: {error}", where=where) from error
     status, kind, what = answer
     if status != _SUCCESS:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -31,6 +32,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from fawkes.base.errors import FawkesError, SiteError
 from fawkes.live.base import limits
 from fawkes.live.wire.names import NAMES, Way
+from fawkes.live.wire.own_faults import causes, own_fault
 
 KEY_HEADER = "X-Fawkes-Key"
 """The header by which the controller shows the key of an MR-cluster to its daemons."""
@@ -38,6 +40,7 @@ MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
 
 _CHUNK = 1 << 16
+_MOST_SERVERS = 256
 _OK = 200
 _WANTS_LOGIN, _FORBIDDEN = 401, 403
 #: Hadoop takes its cookie back with each proof that it refuses; what else it forbids leaves that alone
@@ -184,7 +187,7 @@ class BoundedAdapter(HTTPAdapter):
     def __init__(self, connection: type[BoundedConnection] = BoundedConnection, fingerprint: str = "") -> None:
         self._connection = connection
         self._fingerprint = fingerprint
-        super().__init__()
+        super().__init__(pool_connections=_MOST_SERVERS)
 
     @property
     def fingerprint(self) -> str:
@@ -233,8 +236,14 @@ def session(adapter: BoundedAdapter | None = None) -> requests.Session:
     return new
 
 
+@lru_cache(maxsize=_MOST_SERVERS)
+def _shared(fingerprint: str = "") -> BoundedAdapter:
+    """The adapter of all threads: of each its own would keep a connection to each server that it ever asked."""
+    return BoundedAdapter(fingerprint=fingerprint)
+
+
 def close_session() -> None:
-    """Close the connections that this thread has kept."""
+    """Close the connections that threads have kept, as far as none of them asks just now."""
     if _of_thread.session is not None:
         _of_thread.session.close()
         _of_thread.session = None
@@ -315,13 +324,15 @@ def set_deadline(deadline: Deadline) -> None:
 def _bound(url: str, deadline: Deadline) -> Iterator[requests.Session]:
     """The session of this thread, bound by ``deadline``; all that goes wrong meanwhile is UnreadableError."""
     if _of_thread.session is None:
-        _of_thread.session = session()
+        _of_thread.session = session(_shared())
     if deadline.left() <= 0:
         raise OwnFaultError(url, "there was no time left to ask")
     try:
         with until(deadline):
             yield _of_thread.session
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        if lack := own_fault(error):
+            raise OwnFaultError(url, f"could not be asked, for {lack}") from error
         raise UnreadableError(url, _why(error, deadline)) from error
 
 
@@ -367,7 +378,7 @@ def _ask(
     session: requests.Session, url: str, params: Mapping[str, str] | None, deadline: Deadline, key: Key, accept: str
 ) -> requests.Response:
     server = urlsplit(url)._replace(path="/", query="", fragment="").geturl()
-    trust(session, key, server, lambda fingerprint: BoundedAdapter(fingerprint=fingerprint))
+    trust(session, key, server, _shared)
 
     def ask() -> requests.Response:
         try:
@@ -385,16 +396,9 @@ def _ask(
         return ask()
     except requests.ConnectionError as error:
         # A master closes idle connections; the question that meets that moment would get no answer.
-        if not any(isinstance(cause, ConnectionResetError | BrokenPipeError) for cause in _causes(error)):
+        if not any(isinstance(cause, ConnectionResetError | BrokenPipeError) for cause in causes(error)):
             raise
     return ask()
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
 
 
 def _is_refused(response: requests.Response) -> bool:
@@ -419,7 +423,7 @@ def _why(error: Exception, deadline: Deadline) -> str:
 
 def reason_of(error: BaseException) -> str:
     """The operating system's reason at the root of an error that libraries have wrapped several times."""
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, AnswerError):
             return str(cause)
         if isinstance(cause, OSError) and cause.strerror:

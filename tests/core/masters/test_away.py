@@ -58,6 +58,24 @@ def test_an_mr_cluster_that_loads_is_not_given_up_for_a_disk_that_is_away() -> N
     assert cluster(desk).life is ClusterLife.LOADING
 
 
+def test_a_node_that_stays_lost_is_told_again_when_its_tries_have_doubled_or_its_error_is_new() -> None:
+    desk = grown(Role.TRANSIENT, count=3)
+    desk.see("node03", Condition.LOST)
+    desk.settle("a")
+    told, asked = [], 0
+    for _ in range(100):
+        asked += desk.wait_for("host:node03").count("asked-again")
+        assert [each.role for each in desk.latest(Host)] == [None]
+        away(desk, "node03")
+        told += [(said["tries"], said["error"]) for said in desk.said("not-clean")]
+    assert [tries for tries, _ in told] == [*range(2, 16), 16, 32, 64]
+    assert asked == len(told)
+    desk.wait_for("host:node03")
+    desk.see("node03", Condition.FAILED, "its disk is full")
+    assert [said["error"] for said in desk.said("not-clean")] == ["its disk is full"]
+    assert desk.node("node03").alert == "its disk is full"
+
+
 def test_a_node_whose_disk_is_away_is_not_clean() -> None:
     desk = grown(Role.TRANSIENT, count=3)
     desk.see("node03", Condition.LOST)

@@ -286,6 +286,25 @@ def test_a_job_that_ran_is_watched_again(lost: Lost) -> None:
         ground.run(NodeId(NAMES[0]), book.cancel(lost_right(lost, right), "long", 1, grace_s=0), "cancelling")
 
 
+def test_more_jobs_than_a_look_has_time_for_are_adopted(lost: Lost) -> None:
+    jobs = lost.base / NAMES[0] / "clusters" / "a" / "jobs"
+    for number in range(400):
+        spec = JobSpec(id=JobId(f"old-{number}"), cluster=A, details=JOB)
+        (jobs / f"{spec.id}.1" / "begun").mkdir(parents=True)
+        (jobs / f"{spec.id}.1" / "kept.json").write_text(kept_job(StartJob(spec.id, A, 1, spec)) + "\n")
+        (jobs / f"{spec.id}.1" / "result").write_text("exit=0\nbegan_us=1\nended_us=2\n")
+    lost.fleet.slow_s = {NAMES[0]: 12.0}
+    for command, why in (("14s", None), ("11s", "longer than 11 s")):
+        settings = f'[ssh]\nanswer_timeout = "13s"\ncommand_timeout = "{command}"\n'
+        lost.plan().site.settings_file.write_text(settings)
+        with lost.adoption() as adoption:
+            findings = adoption.examine("ann")
+        if why is None:
+            assert sum(job.kept is not None and job.exit == 0 for job in findings.adopted.jobs) == 401
+        else:
+            assert f"make ssh.command_timeout in fawkes.toml {why}" in findings.outcome.left["a"]
+
+
 def lost_right(lost: Lost, right: Lease) -> Lease:
     """The same right, of whoever rules now."""
     epoch, controller = 9, "cleaner"
