@@ -33,7 +33,6 @@ _VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "openapi", "
 _OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history", "spark-events"})
 #: what a user may ask for, about what is his own
 _OWN_ACTS = (Requested, Submitted, ReleaseAsked, CancelAsked)
-_REMOTE = ("hdfs://", "webhdfs://")
 
 
 class Rank(IntEnum):
@@ -249,10 +248,8 @@ def _check_secrets(peer: Peer, facts: Facts) -> None:
 
 def _files_of_cluster(facts: Facts) -> dict[str, str]:
     details = ClusterDetails.of(facts)
-    files = {data_set.source: "data.source" for data_set in details.data} | {
-        output.save_to: "outputs.save_to" for output in details.outputs
-    }
-    return {name: key for name, key in files.items() if not name.startswith(_REMOTE)}
+    files = {data_set.source: "data.source" for data_set in details.data if data_set.local}
+    return files | {output.save_to: "outputs.save_to" for output in details.outputs if output.local}
 
 
 def _files_of_job(facts: Facts) -> dict[str, str]:

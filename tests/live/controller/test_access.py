@@ -191,8 +191,20 @@ def test_a_user_names_no_file_that_only_the_controller_may_read(gate: Gate, tmp_
             ClusterDetails(hadoop_version="3.5.0", outputs=(Output(path="/out", save_to=str(name)),)),
         ):
             assert may(gate, ALICE, cluster("hers", wish)) is allowed, name
-    remote = ClusterDetails(hadoop_version="3.5.0", data=(DataSet(source="hdfs://nn/in", to="/in"),))
+    remote = ClusterDetails(
+        hadoop_version="3.5.0",
+        data=(DataSet(source="hdfs://nn/in", to="/in"),),
+        outputs=(Output(path="/out", save_to="hdfs://nn/out"),),
+    )
     assert may(gate, ALICE, cluster("hers", remote))
+
+
+def test_an_output_goes_to_another_hdfs_only_where_a_job_copies_it(gate: Gate) -> None:
+    """Whatever is no hdfs:// URL is a folder of the controller, and a user names it below shared/ or not at all."""
+    for place in ("webhdfs://../../../../tmp/lib", "webhdfs://nn:9870/out", "hdfs:out", "HDFS://nn/out"):
+        output = Output(path="/out", save_to=place)
+        assert output.local
+        assert not may(gate, ALICE, cluster("hers", ClusterDetails(hadoop_version="3.5.0", outputs=(output,))))
 
 
 def test_owners_are_read_from_requests_that_were_agreed_to() -> None:
