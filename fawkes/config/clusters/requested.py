@@ -22,13 +22,12 @@ def refuse_unsound_cluster(spec: ClusterSpec, file: str) -> None:
     known = ClusterDetails.__dataclass_fields__
     for key in sorted(spec.details.keys() - known):
         faults.add("is unknown", f"spec.details.{key}", did_you_mean(key, known))
-    places = [("data[#{}].from", number, each.source, each.local) for number, each in enumerate(details.data, 1)]
-    places += [
-        ("outputs[#{}].save_to", number, each.save_to, each.local) for number, each in enumerate(details.outputs, 1)
-    ]
-    for key, number, place, local in places:
-        if local and not place.startswith("/"):
-            faults.add(f"{place!r} is neither an absolute path nor a URL", key.format(number), "Begin it with '/'")
+    data = [(f"data[#{number}].from", each.source) for number, each in enumerate(details.data, 1) if each.local]
+    outputs = enumerate(details.outputs, 1)
+    saved = [(f"outputs[#{number}].save_to", each.save_to) for number, each in outputs if each.local]
+    for key, place in data + saved:
+        if not place.startswith("/"):
+            faults.add(f"{place!r} is neither an absolute path nor a URL", key, "Begin it with '/'")
     for table in (details.hadoop, *details.roles.values()):
         for site, key in ((site, key) for site, keys in table.items() for key in keys if key in OLD_NAMES):
             faults.add(f"{key!r} is an old name", f"hadoop.{site}", f"Write {OLD_NAMES[key]!r}")

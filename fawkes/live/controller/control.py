@@ -166,10 +166,7 @@ class ControlServer:
             self._post(event)
             self._waiting[ask] = answer
         try:
-            reply = answer.result(self._answer_within_s)
-            if reply.refused is None and self.gate.owners is not None:
-                self.gate.owners.learn(event)
-            return reply
+            return answer.result(self._answer_within_s)
         except TimeoutError:
             raise DeadlineError(
                 f"the controller accepted /{verb} but did not answer within {self._answer_within_s:g} s",
