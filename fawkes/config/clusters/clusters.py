@@ -25,7 +25,7 @@ from fawkes.config.files.fields import (
     duration,
     positive,
 )
-from fawkes.config.files.loader import Faults, Strict, check, read_toml, wrong
+from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.settings.core import GROWTH
 from fawkes.config.settings.kerberos import KerberosUser
@@ -156,6 +156,37 @@ def load_cluster(path: Path, inventory: Inventory) -> ClusterSpec:
     return cluster_spec(table, file=str(path), folder=path.parent, inventory=inventory)
 
 
+def refuse_unsound_cluster(spec: ClusterSpec, file: str) -> None:
+    """ConfigError for what no file of an MR-cluster could say, by its key there; ``file`` is for the errors.
+
+    Nothing of the pool is looked at, and no folder: whoever asks may not be allowed to read it.
+    """
+    details, faults = ClusterDetails.of(spec.details), Faults(file)
+    known = ClusterDetails.__dataclass_fields__
+    for key in sorted(spec.details.keys() - known):
+        faults.add("is unknown", f"spec.details.{key}", did_you_mean(key, known))
+    places = [("data.from", each.source) for each in details.data if each.local]
+    for key, place in places + [("outputs.save_to", each.save_to) for each in details.outputs if each.local]:
+        if not place.startswith("/"):
+            faults.add(f"{place!r} is neither an absolute path nor a URL", key, "Begin it with '/'")
+    faults.refuse()
+    said = {
+        **{key: getattr(spec, key) for key in ("id", "min_nodes", "max_nodes", "replication", "max_running_jobs")},
+        **{key: getattr(details, key) for key in ("title", "run_as", "hadoop_version", "release_dir", "security")},
+        **{key: list(getattr(details, key)) for key in ("scratch", "clients", "software", "kerberos_users")},
+        "growth": next((name for name, role in GROWTH.items() if role is spec.growth), spec.growth),
+        "block_size": f"{details.block_size_bytes}B",
+        "data": [{"from": each.source, "to": each.to} for each in details.data],
+        "outputs": [{"path": each.path, "save_to": each.save_to} for each in details.outputs],
+        "heap": {daemon: f"{size}B" for daemon, size in details.heap_bytes.items()},
+        "hadoop": details.hadoop,
+        "role": {role: {"hadoop": sites} for role, sites in details.roles.items()},
+    }
+    written = {key: value for key, value in said.items() if value} | {"leftovers": details.leftovers}
+    _check_table(check(ClusterTable, written, file=file), (), Path("/"), faults)
+    faults.refuse()
+
+
 def cluster_spec(
     table: ClusterTable,
     *,
@@ -174,7 +205,7 @@ def cluster_spec(
     save_folder = save_folder or folder
     faults = Faults(file, key)
     data = tuple(_data(row, index, folder, generated or {}, faults) for index, row in enumerate(table.data))
-    check_table(table, {node.user for node in inventory.nodes}, save_folder, faults)
+    _check_table(table, {node.user for node in inventory.nodes}, save_folder, faults)
     faults.refuse()
     minimum = _minimum(table, data, inventory, faults)
     _check_numbers(table, minimum, inventory, faults)
@@ -215,7 +246,7 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
     )
 
 
-def check_table(table: ClusterTable, ssh_users: Container[str], save_folder: Path, faults: Faults) -> None:
+def _check_table(table: ClusterTable, ssh_users: Container[str], save_folder: Path, faults: Faults) -> None:
     """Add to ``faults`` what contradicts itself, whatever the pool has."""
     _check_folders(table, save_folder, faults)
     if table.id is None:

@@ -15,8 +15,8 @@ from pydantic.json_schema import models_json_schema
 
 from fawkes.base.errors import UserError
 from fawkes.base.version import __version__
+from fawkes.config.clusters.clusters import refuse_unsound_cluster
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
-from fawkes.config.clusters.requested import refuse_unsound_cluster
 from fawkes.config.files.fields import Host, Line, Name
 from fawkes.config.files.loader import Strict, wrong
 from fawkes.config.jobs.submitted import refuse_unsound

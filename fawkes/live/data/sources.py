@@ -12,8 +12,6 @@ from urllib.parse import unquote, urlsplit
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.config.clusters.details import WEBHDFS
-from fawkes.live.base import limits
-from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.webhdfs import Hdfs
 
 _PIECE = 1 << 20
@@ -109,9 +107,7 @@ class WebHdfsFolder:
         parts = urlsplit(url)
         if not parts.netloc or not parts.path.strip("/"):
             raise UserError(f"{url!r} is not a folder in HDFS", hint='Write "webhdfs://host:9870/folder"')
-        # Who answers there chooses where the controller is sent: never to services that trust the controller's machine.
-        far = not NAMES.near(parts.hostname or "", limits.CONNECT_S)
-        self._hdfs = Hdfs(f"http://{parts.netloc}", user, far=far)
+        self._hdfs = Hdfs(f"http://{parts.netloc}", user)
         self._folder = unquote(parts.path).rstrip("/")
 
     def files(self) -> list[SourceFile]:

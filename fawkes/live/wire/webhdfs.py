@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -171,21 +172,13 @@ class Hdfs:
 
     ``url`` is the NameNode's, such as ``http://10.98.1.1:9870``. A server that says nothing for ``patience_s`` is
     given up; nothing is waited for beyond the ``deadline``. ``key`` is that of an MR-cluster, empty for other HDFS.
-    ``far``: no redirect leads to what only this machine can reach. All errors are HdfsFailedError.
+    No redirect leads to what only this machine can reach. All errors are HdfsFailedError.
     """
 
     def __init__(
-        self,
-        url: str,
-        user: str,
-        *,
-        key: Key = "",
-        patience_s: float = 60.0,
-        deadline: Deadline = _NEVER,
-        far: bool = False,
+        self, url: str, user: str, *, key: Key = "", patience_s: float = 60.0, deadline: Deadline = _NEVER
     ) -> None:
         self.url = url.rstrip("/")
-        self._far = far
         self._key = key
         self._user = user
         self._deadline = deadline
@@ -429,8 +422,11 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = bounded_session(_Adapter(self._timeout[1], self._deadline, far=self._far))
-            trust(session, self._key, "https://", lambda mark: _Adapter(self._timeout[1], self._deadline, mark))
+            # Who answers there chooses where this machine is sent: never to services that trust it.
+            far = not NAMES.near(urlsplit(self.url).hostname or "", limits.CONNECT_S)
+            adapter = partial(_Adapter, self._timeout[1], self._deadline, far=far)
+            session = bounded_session(adapter())
+            trust(session, self._key, "https://", adapter)
             if isinstance(self._key, str):
                 # Redirects to DataNodes keep it: it opens their doors as well.
                 session.headers.update(key_headers(self._key))

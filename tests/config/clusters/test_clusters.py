@@ -7,10 +7,9 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.clusters import NEVER_US, load_cluster
+from fawkes.config.clusters.clusters import NEVER_US, load_cluster, refuse_unsound_cluster
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
 from fawkes.config.clusters.owned_keys import FOLDERS
-from fawkes.config.clusters.requested import refuse_unsound_cluster
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import ClusterSpec, Promise, Role
