@@ -41,6 +41,7 @@ from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import ASKS, Event, Reloaded
 from fawkes.core.values.model import Plain, Reason
+from fawkes.live.base import limits
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.asks import described, read_body, read_stop
 from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
@@ -48,8 +49,6 @@ from fawkes.report.tables.explain import lines_of
 
 Query = Callable[[Mapping[str, str]], Plain]
 
-REQUEST_S = 10.0
-"""For a whole request, and for each wait until somebody takes a part of the answer."""
 MOST_OPEN, MOST_OPEN_OF_USER = 256, 32
 """Connections of other users than the controller's own: in all, and of one user."""
 
@@ -252,10 +251,10 @@ def _clear_away(folder: Path) -> None:
 
 
 class _Timely(io.RawIOBase):
-    """The bytes of one request, all of which must come within ``REQUEST_S``, however slowly each does."""
+    """The bytes of one request, all of which must come within ``limits.REQUEST_S``, however slowly each does."""
 
     def __init__(self, connection: socket) -> None:
-        self._connection, self._until = connection, time.monotonic() + REQUEST_S
+        self._connection, self._until = connection, time.monotonic() + limits.REQUEST_S
 
     def readable(self) -> bool:
         return True
@@ -265,7 +264,7 @@ class _Timely(io.RawIOBase):
         try:
             return self._connection.recv_into(buffer)
         finally:
-            self._connection.settimeout(REQUEST_S)
+            self._connection.settimeout(limits.REQUEST_S)
 
 
 class _Server(ThreadingMixIn, UnixStreamServer):
@@ -315,7 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
     server_version = "fawkes"
     sys_version = ""
-    timeout = REQUEST_S
+    timeout = limits.REQUEST_S
 
     def setup(self) -> None:
         super().setup()

@@ -471,7 +471,7 @@ def test_a_user_holds_so_many_connections_and_keeps_nobody_else_out(start: Calla
 def test_a_request_comes_whole_in_time(
     start: Callable[..., Controller], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fawkes.live.controller.control.REQUEST_S", 0.2)
+    monkeypatch.setattr("fawkes.live.controller.control.limits.REQUEST_S", 0.2)
     start()
     with connected(tmp_path) as connection:
         connection.settimeout(0.01)
