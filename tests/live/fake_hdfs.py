@@ -69,6 +69,7 @@ class FakeHdfs(LastingServer):
     an ``old`` one knows no pages. ``orders`` are what came over RPC (see `rpc`): ``freeze`` or ``thaw``, unless it
     ``refuses_rpc``; ``on_order`` is told of each. A ``secure`` one makes a token for whoever reads without one. Files
     that are ``being_written`` are closed when their lease is recovered (``recovered``), but those that ``never_close``.
+    Readers of bytes are redirected to ``sends_to``.
     """
 
     def __init__(self) -> None:
@@ -97,6 +98,7 @@ class FakeHdfs(LastingServer):
         self.orders: list[str] = []
         self.on_order: Any = None
         self.refuses_rpc = False
+        self.sends_to = ""
         self.recovered: list[str] = []
         self.never_close: set[str] = set()
 
@@ -263,6 +265,9 @@ class Handler(LastingRequest):
         self._answer({})
 
     def op_open(self, path: str, query: dict[str, str], body: bytes) -> None:
+        if self.server.sends_to:
+            self.send(b"", 307, "text/plain", location=self.server.sends_to)
+            return
         self._token(query)
         entry = self._entry(path)
         self.server.reads.append(path)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from fawkes.base.catalog import Catalog, Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.invariants import broken
 from fawkes.core.state.state import State
-from fawkes.core.values.decision import Decision
+from fawkes.core.values.decision import Decision, PutCluster
 from fawkes.core.values.events import Event, PolicyText, Requested, Started, Submitted
-from fawkes.core.values.model import ClusterId, ClusterSpec, Facts, JobId, JobSpec, Node, NodeId, Role
+from fawkes.core.values.model import ClusterId, ClusterSpec, ClusterState, Facts, JobId, JobSpec, Node, NodeId, Role
 from fawkes.core.values.settings import Discrimination, Settings
 from fawkes.engine import Engine
+from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy, policy_text
 from fawkes.policy.admission import compile_admission
 from fawkes.sim.world import SimWorld
@@ -83,6 +85,12 @@ def request(name: str, at_s: float, minimum: int = 2, **facts: object) -> Reques
     """A request for an MR-cluster."""
     spec = ClusterSpec(id=ClusterId(name), min_nodes=minimum, replication=1, **facts)  # type: ignore[arg-type]
     return Requested(at_us=int(at_s * SECOND_US), spec=spec, by="test", ask=f"request-{name}")
+
+
+def agreed(name: str, by: str) -> Entry:
+    """The step of a ledger in which an MR-cluster was requested by somebody, and agreed to."""
+    event = replace(request(name, 0.0), by=by)
+    return Entry(1, event, Decision((PutCluster(ClusterState(spec=event.spec)),)))
 
 
 def submit(name: str, number: int, at_s: float, tasks: int = 10, task_s: float = 10, **facts: object) -> Submitted:

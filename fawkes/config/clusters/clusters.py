@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +15,7 @@ from fawkes.config.clusters.details import KERBEROS, ClusterDetails, DataSet, Ou
 from fawkes.config.clusters.hadoop import HadoopSites, HeapTable, RoleTables, full_version
 from fawkes.config.files.fields import (
     BlockBytes,
+    Line,
     Name,
     NodeCount,
     RemoteFolder,
@@ -24,7 +25,7 @@ from fawkes.config.files.fields import (
     duration,
     positive,
 )
-from fawkes.config.files.loader import Faults, Strict, check, read_toml, wrong
+from fawkes.config.files.loader import Faults, Strict, check, did_you_mean, read_toml, wrong
 from fawkes.config.nodes.inventory import Inventory
 from fawkes.config.settings.core import GROWTH
 from fawkes.config.settings.kerberos import KerberosUser
@@ -98,7 +99,7 @@ class ClusterTable(Strict):
     """All keys of the file of an MR-cluster."""
 
     id: Name | None = Field(default=None, description="the name for good; without it that of the file")
-    title: str = Field(default="", description="a line for people")
+    title: Line = Field(default="", description="a line for people")
     min_nodes: Annotated[int | None, PlainValidator(_min_nodes)] = Field(
         description='the core nodes: a number, or "auto" for as many as the data needs'
     )
@@ -155,6 +156,37 @@ def load_cluster(path: Path, inventory: Inventory) -> ClusterSpec:
     return cluster_spec(table, file=str(path), folder=path.parent, inventory=inventory)
 
 
+def refuse_unsound_cluster(spec: ClusterSpec, file: str) -> None:
+    """ConfigError for what no file of an MR-cluster could say, by its key there; ``file`` is for the errors.
+
+    Nothing of the pool is looked at, and no folder: whoever asks may not be allowed to read it.
+    """
+    details, faults = ClusterDetails.of(spec.details), Faults(file)
+    known = ClusterDetails.__dataclass_fields__
+    for key in sorted(spec.details.keys() - known):
+        faults.add("is unknown", f"spec.details.{key}", did_you_mean(key, known))
+    places = [("data.from", each.source) for each in details.data if each.local]
+    for key, place in places + [("outputs.save_to", each.save_to) for each in details.outputs if each.local]:
+        if not place.startswith("/"):
+            faults.add(f"{place!r} is neither an absolute path nor a URL", key, "Begin it with '/'")
+    faults.refuse()
+    said = {
+        **{key: getattr(spec, key) for key in ("id", "min_nodes", "max_nodes", "replication", "max_running_jobs")},
+        **{key: getattr(details, key) for key in ("title", "run_as", "hadoop_version", "release_dir", "security")},
+        **{key: list(getattr(details, key)) for key in ("scratch", "clients", "software", "kerberos_users")},
+        "growth": next((name for name, role in GROWTH.items() if role is spec.growth), spec.growth),
+        "block_size": f"{details.block_size_bytes}B",
+        "data": [{"from": each.source, "to": each.to} for each in details.data],
+        "outputs": [{"path": each.path, "save_to": each.save_to} for each in details.outputs],
+        "heap": {daemon: f"{size}B" for daemon, size in details.heap_bytes.items()},
+        "hadoop": details.hadoop,
+        "role": {role: {"hadoop": sites} for role, sites in details.roles.items()},
+    }
+    written = {key: value for key, value in said.items() if value} | {"leftovers": details.leftovers}
+    _check_table(check(ClusterTable, written, file=file), (), Path("/"), faults)
+    faults.refuse()
+
+
 def cluster_spec(
     table: ClusterTable,
     *,
@@ -173,13 +205,7 @@ def cluster_spec(
     save_folder = save_folder or folder
     faults = Faults(file, key)
     data = tuple(_data(row, index, folder, generated or {}, faults) for index, row in enumerate(table.data))
-    _check_folders(table, save_folder, faults)
-    if table.id is None:
-        faults.add("is missing", "id", "Give the MR-cluster a name")
-    if table.hadoop_version and table.release_dir:
-        faults.add("hadoop_version and release_dir are both given", "release_dir", "Give one of them")
-    _check_user(table, inventory, faults)
-    _check_kerberos(table, faults)
+    _check_table(table, {node.user for node in inventory.nodes}, save_folder, faults)
     faults.refuse()
     minimum = _minimum(table, data, inventory, faults)
     _check_numbers(table, minimum, inventory, faults)
@@ -220,12 +246,23 @@ def _details(table: ClusterTable, data: tuple[DataSet, ...], folder: Path) -> Cl
     )
 
 
-def _check_user(table: ClusterTable, inventory: Inventory, faults: Faults) -> None:
+def _check_table(table: ClusterTable, ssh_users: Container[str], save_folder: Path, faults: Faults) -> None:
+    """Add to ``faults`` what contradicts itself, whatever the pool has."""
+    _check_folders(table, save_folder, faults)
+    if table.id is None:
+        faults.add("is missing", "id", "Give the MR-cluster a name")
+    if table.hadoop_version and table.release_dir:
+        faults.add("hadoop_version and release_dir are both given", "release_dir", "Give one of them")
+    _check_user(table, ssh_users, faults)
+    _check_kerberos(table, faults)
+
+
+def _check_user(table: ClusterTable, ssh_users: Container[str], faults: Faults) -> None:
     """A wipe ends every process of the user, and the user must not be able to undo what Fawkes does."""
     hint = "Name a Unix user without rights that every node has, and that nothing and nobody else uses"
     if table.run_as == "root":
         faults.add("jobs of root own their nodes", "run_as", hint)
-    elif table.run_as in {node.user for node in inventory.nodes}:
+    elif table.run_as and table.run_as in ssh_users:
         faults.add(f"{table.run_as!r} is the user for SSH, who is Fawkes itself on the nodes", "run_as", hint)
 
 
@@ -261,9 +298,6 @@ def _data(table: DataTable, index: int, folder: Path, generated: Mapping[str, in
         return DataSet(source=table.source, to=table.to, size_bytes=generated.get(name))
     source = _place(table.source, folder)
     if source.startswith(_ELSEWHERE):
-        if not _HDFS.fullmatch(source) and not _WEBHDFS.fullmatch(source):
-            hint = 'Write "hdfs://host:port/folder", or "webhdfs://host:9870/folder"'
-            faults.add(f"{source!r} is no folder of an HDFS", key, hint)
         return DataSet(source=source, to=table.to, size_bytes=table.size)
     if not os.path.isdir(source):
         faults.add(f"there is no folder {source!r}", key, "Name a folder with the input files, or an hdfs:// URL")
@@ -296,6 +330,11 @@ def _check_folders(table: ClusterTable, folder: Path, faults: Faults) -> None:
             if f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/"):
                 faults.add(f"{path!r} and {other!r} ({other_key}) overlap", key, "Give each a folder of its own")
         taken.setdefault(path, key)
+    for index, data in enumerate(table.data):
+        source = data.source
+        if source.startswith(_ELSEWHERE) and not _HDFS.fullmatch(source) and not _WEBHDFS.fullmatch(source):
+            hint = 'Write "hdfs://host:port/folder", or "webhdfs://host:9870/folder"'
+            faults.add(f"{source!r} is no folder of an HDFS", f"data[#{index + 1}].from", hint)
     saved: set[str] = set()
     for index, row in enumerate(table.outputs):
         key, place = f"outputs[#{index + 1}].save_to", _place(row.save_to, folder)

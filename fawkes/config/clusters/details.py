@@ -19,6 +19,8 @@ from fawkes.core.values.model import Facts, Plain, Role
 ENV_SECRET, FILE_SECRET, SITE_SECRET = "env", "file", "secret"
 KERBEROS = "kerberos"
 """The ``security`` of an MR-cluster whose daemons take nobody without a ticket."""
+HDFS, WEBHDFS = "hdfs://", "webhdfs://"
+"""The beginnings of URLs: a job of the MR-cluster copies the first, the controller reads the second."""
 D = TypeVar("D", "ClusterDetails", "JobDetails")
 
 Sites = Mapping[str, Mapping[str, str]]
@@ -36,6 +38,11 @@ class DataSet:
     to: str
     size_bytes: int | None = None
 
+    @property
+    def local(self) -> bool:
+        """True if it is read from the controller's file system."""
+        return not self.source.startswith((HDFS, WEBHDFS))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
@@ -43,6 +50,11 @@ class Output:
 
     path: str
     save_to: str
+
+    @property
+    def local(self) -> bool:
+        """True if it is written to the controller's file system: everything that no job copies."""
+        return not self.save_to.startswith(HDFS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from fawkes.base.errors import cut
 from fawkes.base.paths import NAME, is_name
 from fawkes.base.units import MOST_SEED, SECOND_US, duration_us, show_bytes, show_duration, size_bytes
+from fawkes.base.visible import visible
 from fawkes.config.files.loader import wrong
 from fawkes.config.files.nodeset import MOST_NODES, is_host_name
 
@@ -117,6 +118,15 @@ def _some_text(text: str) -> str:
     return text
 
 
+def _line(text: str) -> str:
+    """A line that others read: it must not begin a second one, nor turn or hide the rest."""
+    if visible(text) != text or "\n" in text or "\t" in text:
+        raise wrong(
+            "the text has characters that end lines, are controls or turn the direction", "Write one plain line"
+        )
+    return text
+
+
 def is_user(text: str) -> bool:
     """True if ``text`` can be the name of a Unix user."""
     return _USER.fullmatch(text) is not None
@@ -182,3 +192,4 @@ Factor = Annotated[float, between(0, 1_000_000, "sizes and times would leave the
 Positive = Annotated[float, between(1e-6, 1e6, "the model computes with 64 bits")]
 Part = Annotated[float, between(0.01, 1, "it is a part of the whole")]
 Text = Annotated[str, AfterValidator(_some_text)]
+Line = Annotated[str, AfterValidator(_line)]

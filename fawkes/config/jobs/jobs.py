@@ -20,6 +20,7 @@ from fawkes.config.files.fields import (
     Attempts,
     Cores,
     DeadlineUs,
+    Line,
     MaybeTasks,
     Name,
     Part,
@@ -105,7 +106,7 @@ class JobTable(Strict):
         default=None,
         description="its name, used once for good; without it that of the file, with an ending that is new each time",
     )
-    title: str = Field(default="", description="a line for people")
+    title: Line = Field(default="", description="a line for people")
     kind: Literal["jar", "class", "streaming", "script", "pig", "spark", "stream", "tasks", "sleep"] = Field(
         description="what the job is"
     )

@@ -13,9 +13,11 @@ from fawkes.config.files.fields import (
     Attempts,
     DurationUs,
     Fraction,
+    Host,
     Name,
     PositiveDurationUs,
     SizeBytes,
+    UserName,
     between,
     duration,
     positive,
@@ -192,6 +194,12 @@ class AccessTable(Strict):
         default=[], description="groups whose members may also request MR-clusters, and act on their own"
     )
     operators: Groups = Field(default=[], description="groups whose members may do everything")
+    run_as: list[UserName] = Field(
+        default=[], description="Unix users of the nodes that users may name as `run_as`; operators may name any"
+    )
+    webhdfs: list[Host] = Field(
+        default=[], description="hosts whose `webhdfs://` URLs users may name as input; operators may name any"
+    )
 
 
 class HooksTable(Strict):

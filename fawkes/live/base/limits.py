@@ -37,6 +37,8 @@ HISTORY_S = 60.0
 """All that a JobHistory server says of an attempt."""
 AT_STAKE_S = 60.0
 """A list of what is at stake, for which a command waits."""
+REQUEST_S = 10.0
+"""A whole request to the control socket, and each wait until somebody takes a part of the answer."""
 CORE_ANSWER_S = 15.0
 """An answer of the core, beyond the time that masters are given."""
 TICKET_SPARE_S = 600.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from fawkes.base.errors import ElsewhereError, FawkesError, HostError, NodeRefusedError, RefusedError
-from fawkes.config.clusters.details import DataSet, Output
+from fawkes.config.clusters.details import HDFS, DataSet, Output
 from fawkes.config.jobs.spark import EVENTS, HISTORY, KIND
 from fawkes.core.jobs import copied
 from fawkes.core.jobs.copied import Compared, Files
@@ -39,7 +39,6 @@ from fawkes.live.wire.webhdfs import Hdfs
 
 Stop = Callable[[], bool]
 
-_HDFS = "hdfs://"
 _COPIED = "copied"
 _NAME_LENGTH = 12
 
@@ -430,7 +429,7 @@ class Stages:
             replicas_us=self._heard_us,
             stop=stop,
         )
-        if data_set.source.startswith(_HDFS):
+        if data_set.source.startswith(HDFS):
             load.begin()
             self._copies.run(cluster, f"load-{number}", load_job(data_set.source, data_set.to), stop)
             loaded = load.look()
@@ -442,7 +441,7 @@ class Stages:
         self, cluster: LiveCluster, number: int, output: Output, is_open: Callable[[str], bool], stop: Stop
     ) -> _ToFolder | _ToHdfs:
         hdfs, target = Hdfs.of(self._setup.masters(cluster)), Path(output.save_to)
-        if not output.save_to.startswith(_HDFS):
+        if output.local:
             save = saving.SaveOrder(hdfs=hdfs, output=output.path, target=target, stop=stop, is_open=is_open)
             return _ToFolder(output, hdfs, save)
         source = f"{self._setup.default_fs(cluster)}{output.path}"

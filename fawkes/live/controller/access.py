@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fawkes.base.errors import ConfigError, RefusedError, UserError, cut
 from fawkes.base.paths import is_name
-from fawkes.config.clusters.details import FILE_SECRET, ClusterDetails, JobDetails
+from fawkes.config.clusters.details import FILE_SECRET, WEBHDFS, ClusterDetails, JobDetails
 from fawkes.config.settings.keys import AccessTable
 from fawkes.config.settings.tokens import ROLES
 from fawkes.core.state.state import State
@@ -33,7 +34,6 @@ _VIEWS = frozenset({"board", "clusters", "copies", "jobs", "nodes", "openapi", "
 _OWN_VIEWS = frozenset({"at-stake", "env", "config", "logs", "history", "spark-events"})
 #: what a user may ask for, about what is his own
 _OWN_ACTS = (Requested, Submitted, ReleaseAsked, CancelAsked)
-_REMOTE = ("hdfs://", "webhdfs://")
 
 
 class Rank(IntEnum):
@@ -57,11 +57,16 @@ def rank_to_act(kind: type[Event] | None) -> Rank:
 
 @dataclass(frozen=True)
 class Access:
-    """The groups of each rank, by number. The controller's own user and root are operators without one."""
+    """The groups of each rank, by number. The controller's own user and root are operators without one.
+
+    ``run_as`` and ``webhdfs`` are the Unix users of nodes, and the hosts of input, that users may name.
+    """
 
     viewers: frozenset[int] = frozenset()
     users: frozenset[int] = frozenset()
     operators: frozenset[int] = frozenset()
+    run_as: frozenset[str] = frozenset()
+    webhdfs: frozenset[str] = frozenset()
 
     @property
     def open(self) -> bool:
@@ -87,6 +92,8 @@ def access_of(table: AccessTable, file: Path) -> Access:
         viewers=_numbers(table.viewers, file, "viewers"),
         users=_numbers(table.users, file, "users"),
         operators=_numbers(table.operators, file, "operators"),
+        run_as=frozenset(table.run_as),
+        webhdfs=frozenset(host.lower() for host in table.webhdfs),
     )
 
 
@@ -106,7 +113,7 @@ def _numbers(names: Iterable[str], file: Path, key: str) -> frozenset[int]:
 
 
 class Owners:
-    """The users who asked for each MR-cluster, by the ledger; told of new ones by `learn`. Safe for any thread."""
+    """The user who asked first for each MR-cluster, by the ledger. Safe for any thread."""
 
     def __init__(self, requests: Callable[[], Iterable[Entry]], view: State) -> None:
         """``requests`` reads the steps of the ledger in which an MR-cluster was requested."""
@@ -115,17 +122,12 @@ class Owners:
         self._lock = threading.Lock()
         self._by: dict[str, str] = {}
 
-    def learn(self, event: Event) -> None:
-        """An event was agreed to."""
-        if isinstance(event, Requested):
-            with self._lock:
-                self._by[event.spec.id] = event.by
-
     def of_cluster(self, name: str) -> str | None:
-        """The user who requested an MR-cluster; None for one that nobody did."""
+        """The user who first requested an MR-cluster; None for one that nobody did."""
         with self._lock:
             if name not in self._by:
-                self._by.update(_agreed(self._requests()))
+                for known, by in _agreed(self._requests()):
+                    self._by.setdefault(known, by)
             return self._by.get(name)
 
     def of_job(self, name: str) -> str | None:
@@ -191,6 +193,7 @@ class Gate:
             case Requested(spec=spec):
                 if self._owner(spec.id) is not None:
                     self._check_owner(peer, spec.id)
+                self._check_listed(peer, ClusterDetails.of(spec.details))
                 self._check_files(peer, _files_of_cluster(spec.details))
             case Submitted(spec=spec):
                 self._check_owner(peer, spec.cluster)
@@ -209,6 +212,18 @@ class Gate:
         if self._owner(cluster) != peer.name:
             name = f"MR-cluster {cluster!r}" if cluster else "the whole pool"
             raise RefusedError(f"{name} does not belong to {peer.name}", hint=_YOURS.format(what="jobs and data"))
+
+    def _check_listed(self, peer: Peer, details: ClusterDetails) -> None:
+        """A wipe removes files of ``run_as`` from the nodes, and the controller itself reads ``webhdfs://`` URLs."""
+        hosts = [urlsplit(each.source).hostname or "" for each in details.data if each.source.startswith(WEBHDFS)]
+        users = [details.run_as] if details.run_as else []
+        for key, names, listed in (("run_as", users, self.access.run_as), ("webhdfs", hosts, self.access.webhdfs)):
+            for name in names:
+                if name not in listed:
+                    hint = (
+                        f"Users name what access.{key} of fawkes.toml lists ({', '.join(sorted(listed)) or 'nothing'})"
+                    )
+                    raise RefusedError(f"{peer.name} may not name {name!r}", where=key, hint=hint)
 
     def _check_files(self, peer: Peer, files: Mapping[str, str]) -> None:
         """The controller reads and writes with its own rights, which are not those of the user who asks."""
@@ -249,10 +264,8 @@ def _check_secrets(peer: Peer, facts: Facts) -> None:
 
 def _files_of_cluster(facts: Facts) -> dict[str, str]:
     details = ClusterDetails.of(facts)
-    files = {data_set.source: "data.source" for data_set in details.data} | {
-        output.save_to: "outputs.save_to" for output in details.outputs
-    }
-    return {name: key for name, key in files.items() if not name.startswith(_REMOTE)}
+    files = {data_set.source: "data.source" for data_set in details.data if data_set.local}
+    return files | {output.save_to: "outputs.save_to" for output in details.outputs if output.local}
 
 
 def _files_of_job(facts: Facts) -> dict[str, str]:

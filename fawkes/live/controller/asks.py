@@ -15,9 +15,9 @@ from pydantic.json_schema import models_json_schema
 
 from fawkes.base.errors import UserError
 from fawkes.base.version import __version__
-from fawkes.base.visible import visible
+from fawkes.config.clusters.clusters import refuse_unsound_cluster
 from fawkes.config.clusters.details import ClusterDetails, JobDetails
-from fawkes.config.files.fields import Host, Name
+from fawkes.config.files.fields import Host, Line, Name
 from fawkes.config.files.loader import Strict, wrong
 from fawkes.config.jobs.submitted import refuse_unsound
 from fawkes.core.values.events import ASKS, Event
@@ -53,6 +53,7 @@ def _sound_cluster(spec: ClusterSpec) -> ClusterSpec:
     if spec.masters is Promise.STANDBY:
         _at_least(JOURNAL_NODES, min_nodes=spec.min_nodes)
     _details(ClusterDetails, "request", spec.details)
+    refuse_unsound_cluster(spec, "/request")
     return spec
 
 
@@ -67,15 +68,6 @@ def _sound_job(spec: JobSpec) -> JobSpec:
     return spec
 
 
-def _one_line(text: str) -> str:
-    """A reason is part of a line that others read: it must not begin a second one, nor turn or hide the rest."""
-    if visible(text) != text or "\n" in text or "\t" in text:
-        raise wrong(
-            "the text has characters that end lines, are controls or turn the direction", "Write one plain line"
-        )
-    return text
-
-
 #: how a field of an event is checked when it comes from outside: by its type, else by its name
 _CHECKED: Mapping[Any, Any] = {
     ClusterId: Name,
@@ -84,7 +76,7 @@ _CHECKED: Mapping[Any, Any] = {
     NodeId | None: Host | None,
     ClusterSpec: Annotated[ClusterSpec, AfterValidator(_sound_cluster)],
     JobSpec: Annotated[JobSpec, AfterValidator(_sound_job)],
-    "reason": Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_one_line)],
+    "reason": Annotated[Line, Field(min_length=1, max_length=1000)],
     "subject": Host,
     "count": Annotated[int, Field(ge=1, le=100_000)],
     "until_us": Annotated[int, Field(ge=0, le=10**17)],

@@ -8,12 +8,14 @@ live world knows. Who may ask is decided by the kernel's word on who is at the o
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import logging
 import os
 import stat
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
@@ -39,12 +41,16 @@ from fawkes.core.values.decision import Decision
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.events import ASKS, Event, Reloaded
 from fawkes.core.values.model import Plain, Reason
+from fawkes.live.base import limits
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.asks import described, read_body, read_stop
 from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
 from fawkes.report.tables.explain import lines_of
 
 Query = Callable[[Mapping[str, str]], Plain]
+
+MOST_OPEN, MOST_OPEN_OF_USER = 256, 32
+"""Connections of other users than the controller's own: in all, and of one user."""
 
 _log = logging.getLogger(__name__)
 _STATUS = {
@@ -166,10 +172,7 @@ class ControlServer:
             self._post(event)
             self._waiting[ask] = answer
         try:
-            reply = answer.result(self._answer_within_s)
-            if reply.refused is None and self.gate.owners is not None:
-                self.gate.owners.learn(event)
-            return reply
+            return answer.result(self._answer_within_s)
         except TimeoutError:
             raise DeadlineError(
                 f"the controller accepted /{verb} but did not answer within {self._answer_within_s:g} s",
@@ -247,6 +250,23 @@ def _clear_away(folder: Path) -> None:
     raise ElsewhereError("another controller listens here", where=str(path), hint="Stop it with `fawkes down --keep`")
 
 
+class _Timely(io.RawIOBase):
+    """The bytes of one request, all of which must come within ``limits.REQUEST_S``, however slowly each does."""
+
+    def __init__(self, connection: socket) -> None:
+        self._connection, self._until = connection, time.monotonic() + limits.REQUEST_S
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._connection.settimeout(max(1e-6, self._until - time.monotonic()))
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(limits.REQUEST_S)
+
+
 class _Server(ThreadingMixIn, UnixStreamServer):
     daemon_threads = True
     block_on_close = False
@@ -254,6 +274,8 @@ class _Server(ThreadingMixIn, UnixStreamServer):
 
     def __init__(self, control: ControlServer) -> None:
         self.control = control
+        #: of whom the open connections are; the controller's own user and root are not counted
+        self._open: dict[Any, int] = {}
         super().__init__(os.fspath(control.folder / SOCKET), _Handler)
 
     def server_bind(self) -> None:
@@ -263,13 +285,24 @@ class _Server(ThreadingMixIn, UnixStreamServer):
             os.chmod(address, 0o666 if self.control.gate.access.open else 0o600)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """True if the peer has a rank. Others cost no thread: the connection is closed with the reason."""
+        """True if the peer has a rank and room. Others cost no thread: the connection is closed with the reason."""
         try:
-            self.control.gate.rank(peer_of(request))
+            peer = peer_of(request)
+            self.control.gate.rank(peer)
+            if peer.uid not in (self.control.gate.own_uid(), 0):
+                held = list(self._open.values())
+                if len(held) >= MOST_OPEN or held.count(peer.uid) >= MOST_OPEN_OF_USER:
+                    hint = f"At most {MOST_OPEN_OF_USER} of a user and {MOST_OPEN} in all; close some, or try again"
+                    raise RefusedError("too many connections to this controller are open", hint=hint)
+                self._open[request] = peer.uid
         except RefusedError as error:
             _turn_away(request, error)
             return False
         return True
+
+    def close_request(self, request: Any) -> None:
+        self._open.pop(request, None)
+        super().close_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
@@ -281,7 +314,11 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
     server_version = "fawkes"
     sys_version = ""
-    timeout = 10.0
+    timeout = limits.REQUEST_S
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = io.BufferedReader(_Timely(self.connection))
 
     def do_GET(self) -> None:
         self._guarded(self._get)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import signal
 import sys
 import threading
@@ -176,6 +177,9 @@ class Controller:
         """Control the pool until somebody stops it. ElsewhereError when another controller holds folder or nodes."""
         for note in self._plan.notes:
             self._say(note)
+        # Connections to nodes and users are files: the soft limit of most machines, 1,024, would be too few.
+        _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
         with self._stack:
             self._stack.enter_context(played(self._plan.playbooks))
             engine, world, started = self._build()

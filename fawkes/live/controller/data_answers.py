@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
+import shutil
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -43,8 +44,9 @@ from fawkes.playbook.dist.cache import BESIDE, dist_dir, folder_of, is_there
 
 #: of the logs of one node: their bytes, and what tar adds to each file
 _MOST_BYTES = 2 * LIMIT_BYTES
+_MOST_FILES = 50_000
+_PIECE_BYTES = 1 << 20
 _DIGITS = 9
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 #: lives of an MR-cluster in which it may have data that nobody else has
 _AT_STAKE = frozenset({ClusterLife.LOADING, ClusterLife.RUNNING, ClusterLife.SAVING})
@@ -164,18 +166,18 @@ class DataAnswers:
         for node in nodes:
             if node not in self._ground.nodes:
                 raise UserError(f"there is no node {node!r}", where="--node")
-            sink = _Sink()
             script = node_book.collect_logs(self._ground.folders(node, cluster.id), limit_bytes=LIMIT_BYTES)
-            try:
-                self._fleet.run(node, script, limits.SHOWN_LOGS_S, sink=sink)
-            except (FawkesError, _TooLargeError) as error:
-                failed.append(error if isinstance(error, FawkesError) else HostError(str(error), host=node))
-                if len(failed) == len(nodes):
-                    raise failed[0] from error
-                yield _not_read(node, str(failed[-1]))
-                continue
-            sink.seek(0)
-            yield from _pieces(sink, node, job, lines)
+            with _Sink() as sink:
+                try:
+                    self._fleet.run(node, script, limits.SHOWN_LOGS_S, sink=sink)
+                except (FawkesError, _TooLargeError) as error:
+                    failed.append(error if isinstance(error, FawkesError) else HostError(str(error), host=node))
+                    if len(failed) == len(nodes):
+                        raise failed[0] from error
+                    yield _not_read(node, str(failed[-1]))
+                    continue
+                sink.seek(0)
+                yield from _pieces(sink, node, job, lines)
 
     def _from_kept(self, cluster: ClusterId, wanted: str | None, job: str, lines: int) -> Iterator[Plain]:
         """The logs that were kept when the nodes were wiped."""
@@ -212,20 +214,35 @@ def _cluster_name(name: str) -> ClusterId:
 
 
 class _TooLargeError(OSError):
-    """There are more bytes than logs may have."""
+    """There is more than logs may have."""
 
     def __str__(self) -> str:
-        return f"its logs have more than {show_bytes(_MOST_BYTES)}"
+        return f"its logs have more than {show_bytes(_MOST_BYTES)} or {_MOST_FILES:,} files"
 
 
-class _Sink(io.BytesIO):
-    """Takes as many bytes as logs may have, whatever the node sends."""
+class _Sink(io.BufferedRandom):
+    """A file without a name that takes as many bytes as logs may have, whatever is sent: memory would be too dear."""
+
+    def __init__(self) -> None:
+        super().__init__(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115 (closed with it)
 
     def write(self, data: Any) -> int:
         """Writes as its base does; _TooLargeError when it is too much."""
         if self.tell() + len(data) > _MOST_BYTES:
             raise _TooLargeError
         return super().write(data)
+
+
+class _Member(tarfile.TarInfo):
+    """An entry of an archive; _TooLargeError for one whose further headers would be read into memory whole."""
+
+    @classmethod
+    def frombuf(cls, *args: Any) -> Self:
+        """Reads as its base does."""
+        member = super().frombuf(*args)
+        if member.type == tarfile.GNUTYPE_SPARSE or (not member.isreg() and member.size > _PIECE_BYTES):
+            raise _TooLargeError
+        return member
 
 
 def _not_read(node: str, why: str) -> Plain:
@@ -238,28 +255,58 @@ def _pieces(stream: IO[bytes], node: str, job: str, lines: int) -> Iterator[Plai
     An archive that cannot be read, or that has more in it than logs may have, is a piece that says so.
     """
     try:
-        with gzip.GzipFile(fileobj=stream) as packed:
-            text = packed.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise _TooLargeError
-        with tarfile.open(fileobj=io.BytesIO(text), mode="r:") as archive:
-            for member in sorted(archive.getmembers(), key=lambda m: m.name):
-                if member.isfile() and _wanted(member.name, job):
-                    yield from _piece(archive, member, node, lines)
+        with _Sink() as unpacked:
+            with gzip.GzipFile(fileobj=stream) as packed:
+                shutil.copyfileobj(packed, unpacked)
+            unpacked.seek(0)
+            with tarfile.open(fileobj=unpacked, mode="r:", tarinfo=_Member) as archive:
+                for member in sorted(_members(archive, job), key=lambda m: m.name):
+                    for text in _texts(archive, member, lines):
+                        yield {"node": node, "file": member.name, "text": text}
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         yield _not_read(node, str(error) if isinstance(error, _TooLargeError) else f"its logs are damaged: {error}")
 
 
-def _piece(archive: tarfile.TarFile, member: tarfile.TarInfo, node: str, lines: int) -> Iterator[Plain]:
-    if member.size > _MOST_BYTES:
-        # A sparse file has no bytes in the archive, and all of them in memory.
-        raise _TooLargeError
+def _members(archive: tarfile.TarFile, job: str) -> Iterator[tarfile.TarInfo]:
+    for number, member in enumerate(archive):
+        if number >= _MOST_FILES or member.size > _MOST_BYTES:
+            # A sparse file has no bytes in the archive.
+            raise _TooLargeError
+        member.pax_headers = {}
+        if member.isfile() and _wanted(member.name, job):
+            yield member
+
+
+def _texts(archive: tarfile.TarFile, member: tarfile.TarInfo, lines: int) -> Iterator[str]:
+    """The last lines of a file, all for 0, in pieces of whole lines; only a line as long as a piece is cut."""
     file = archive.extractfile(member)
-    text = file.read().decode(errors="replace") if file is not None else ""
-    # A line ends with a line feed, whatever else a job has written.
-    kept = _LINES.findall(text)[-lines:]
-    if kept:
-        yield {"node": node, "file": member.name, "text": "".join(kept)}
+    if file is None:
+        return
+    file.seek(_start(file, member.size, lines) if lines else 0)
+    block = begun = file.read(_PIECE_BYTES)
+    while begun:
+        last = len(block) < _PIECE_BYTES
+        end = len(begun) if last else begun.rfind(b"\n") + 1 or len(begun)
+        yield begun[:end].decode(errors="replace")
+        block = b"" if last else file.read(_PIECE_BYTES)
+        begun = begun[end:] + block
+
+
+def _start(file: IO[bytes], size: int, lines: int) -> int:
+    """The place at which the last lines of a file begin. A line ends with a line feed, whatever else a job writes."""
+    before = size
+    while before:
+        begin = max(0, before - _PIECE_BYTES)
+        file.seek(begin)
+        block = file.read(before - begin)
+        end = len(block) - (before == size and block.endswith(b"\n"))
+        feeds = block.count(b"\n", 0, end)
+        if feeds >= lines:
+            for _ in range(lines):
+                end = block.rfind(b"\n", 0, end)
+            return begin + end + 1
+        lines, before = lines - feeds, begin
+    return 0
 
 
 def _wanted(name: str, job: str) -> bool:

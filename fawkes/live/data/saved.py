@@ -189,7 +189,7 @@ def _stake(hdfs: Hdfs, output: Output) -> Stake:
 
 
 def _looks_saved(hdfs: Hdfs, output: Output) -> bool:
-    if output.save_to.startswith("hdfs:"):
+    if not output.local:
         return False
     try:
         with SafeFolder.at(Path(output.save_to)) as folder:

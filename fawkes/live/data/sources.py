@@ -11,6 +11,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from fawkes.base.errors import FawkesError, UserError
+from fawkes.config.clusters.details import WEBHDFS
 from fawkes.live.wire.webhdfs import Hdfs
 
 _PIECE = 1 << 20
@@ -124,4 +125,4 @@ def _unreadable(error: OSError, path: Path) -> FawkesError:
 
 def source_of(text: str, user: str) -> InputSource:
     """The input set behind a local folder or a ``webhdfs://`` URL; ``user`` is who asks the latter."""
-    return WebHdfsFolder(text, user) if text.startswith("webhdfs:") else LocalFolder(Path(text))
+    return WebHdfsFolder(text, user) if text.startswith(WEBHDFS) else LocalFolder(Path(text))

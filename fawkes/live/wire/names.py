@@ -71,6 +71,13 @@ class NameLookups:
             what = f"no name server answered within {max(0.0, limit_s):.2g} s with the address of {host}"
             raise SilentNameError(errno.ETIMEDOUT, what) from None
 
+    def near(self, host: str, limit_s: float) -> bool:
+        """True if a host has an address that only this machine or its link can reach; False where nobody knows one."""
+        try:
+            return self.way(host) is None and any(map(is_near, self.addresses(host, limit_s)))
+        except OSError:
+            return False
+
     def connect(self, host: str, port: int, limit_s: float) -> socket.socket:
         """A connection to the first address of a host that takes one; OSError as by `addresses`, or why not."""
         way = self.way(host)
@@ -100,6 +107,13 @@ class NameLookups:
             future.set_result(addresses)
         else:
             future.set_exception(problem)
+
+
+def is_near(address: str) -> bool:
+    """True for a loopback or link-local address: what listens there trusts this machine."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return ip.is_loopback or ip.is_link_local or ip.is_unspecified
 
 
 def _is_address(host: str) -> bool:

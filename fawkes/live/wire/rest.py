@@ -232,6 +232,8 @@ def session(adapter: BoundedAdapter | None = None) -> requests.Session:
     new = requests.Session()
     new.trust_env = False
     new.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    # Those of requests itself speak HTTPS with any server that a redirect names.
+    new.adapters.clear()
     new.mount("http://", adapter or BoundedAdapter())
     return new
 

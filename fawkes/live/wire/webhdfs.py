@@ -9,10 +9,12 @@ able to resolve and reach it.
 from __future__ import annotations
 
 import math
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -23,8 +25,10 @@ from fawkes.base.errors import FawkesError
 from fawkes.live.base import limits
 from fawkes.live.wire.crc import ChecksumKind, HdfsDigest, kind_of, md5_of
 from fawkes.live.wire.masters import MasterAddresses
+from fawkes.live.wire.names import NAMES, is_near
 from fawkes.live.wire.rest import (
     KEY_HEADER,
+    AnswerError,
     BoundedAdapter,
     BoundedConnection,
     Deadline,
@@ -121,16 +125,27 @@ class _Connection(BoundedConnection):
         super().send(data)
 
 
+class _FarConnection(_Connection):
+    """A connection to no address that only this machine or its link can reach."""
+
+    def _new_conn(self) -> socket.socket:
+        connection = super()._new_conn()
+        if NAMES.way(self._dns_host) is None and is_near(connection.getpeername()[0]):
+            connection.close()
+            raise AnswerError(f"{self._dns_host} is an address of this machine or its link, to which nobody is sent")
+        return connection
+
+
 class _Adapter(BoundedAdapter):
     """Whole answers come within ``patience_s`` of the question's last byte; of a file that is read, each piece does.
 
     All of them come before the ``deadline``.
     """
 
-    def __init__(self, patience_s: float, deadline: Deadline, fingerprint: str = "") -> None:
+    def __init__(self, patience_s: float, deadline: Deadline, fingerprint: str = "", *, far: bool = False) -> None:
         self._patience_s = patience_s
         self._deadline = deadline
-        super().__init__(_Connection, fingerprint)
+        super().__init__(_FarConnection if far else _Connection, fingerprint)
 
     def send(
         self, request: requests.PreparedRequest, stream: bool = False, *args: Any, **kwargs: Any
@@ -157,7 +172,7 @@ class Hdfs:
 
     ``url`` is the NameNode's, such as ``http://10.98.1.1:9870``. A server that says nothing for ``patience_s`` is
     given up; nothing is waited for beyond the ``deadline``. ``key`` is that of an MR-cluster, empty for other HDFS.
-    All errors are HdfsFailedError.
+    No redirect leads to what only this machine can reach. All errors are HdfsFailedError.
     """
 
     def __init__(
@@ -407,8 +422,11 @@ class Hdfs:
 
     def _client(self) -> Any:
         if not hasattr(self._of_thread, "client"):
-            session = bounded_session(_Adapter(self._timeout[1], self._deadline))
-            trust(session, self._key, "https://", lambda mark: _Adapter(self._timeout[1], self._deadline, mark))
+            # Who answers there chooses where this machine is sent: never to services that trust it.
+            far = not NAMES.near(urlsplit(self.url).hostname or "", limits.CONNECT_S)
+            adapter = partial(_Adapter, self._timeout[1], self._deadline, far=far)
+            session = bounded_session(adapter())
+            trust(session, self._key, "https://", adapter)
             if isinstance(self._key, str):
                 # Redirects to DataNodes keep it: it opens their doors as well.
                 session.headers.update(key_headers(self._key))

@@ -7,6 +7,7 @@ import logging
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -19,8 +20,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from fawkes.base.errors import FawkesError, RefusedError, UserError
 from fawkes.config.settings.tokens import Token, Tokens
 
-MOST_AT_ONCE = 8
-"""Requests that wait for the controller at once; more are refused, so that a slow controller costs no more threads."""
+MOST_AT_ONCE, MOST_QUESTIONS, MOST_OF_HOLDER = 16, 12, 8
+"""Requests that wait for the controller at once; more are refused, so that a slow controller costs no more threads.
+
+Questions leave places to requests that act, and no holder has all.
+"""
 MOST_BODY_BYTES = 1 << 20
 BODY_S = 10.0
 """For the whole body of a request."""
@@ -68,7 +72,8 @@ class Acting:
         self.described = described
         self._tokens = tokens
         self._ask = ask
-        self._waiting = 0
+        #: the requests of each holder that wait for the controller
+        self._waiting: Counter[str] = Counter()
         self._trouble = ""
         self._acts = Pace(MOST_ACTS, ACTS_PER_S)
 
@@ -107,7 +112,8 @@ class Acting:
         if body is not None and len(body) > MOST_BODY_BYTES:
             error = UserError("the body is too long", hint=f"At most {MOST_BODY_BYTES} bytes")
             return refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error)
-        if self._waiting >= MOST_AT_ONCE:
+        most = MOST_QUESTIONS if body is None else MOST_AT_ONCE
+        if self._waiting.total() >= most or self._waiting[token.name] >= MOST_OF_HOLDER:
             busy = FawkesError("too many requests wait for the controller", hint="Ask again when they are answered")
             return refusal(HTTPStatus.SERVICE_UNAVAILABLE, busy)
         status, kind, answer = await self._passed(request, body, token)
@@ -129,15 +135,15 @@ class Acting:
                 answer = defect.status_code, "application/json", bytes(defect.body)
             # The page may have ended meanwhile.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._over, answered, answer)
+                loop.call_soon_threadsafe(self._over, token.name, answered, answer)
 
         # A daemon: the page's end waits for no controller.
         threading.Thread(target=ask, name="acting", daemon=True).start()
-        self._waiting += 1
+        self._waiting[token.name] += 1
         return answered
 
-    def _over(self, answered: asyncio.Future[Passed], answer: Passed) -> None:
-        self._waiting -= 1
+    def _over(self, holder: str, answered: asyncio.Future[Passed], answer: Passed) -> None:
+        self._waiting[holder] -= 1
         if not answered.done():
             answered.set_result(answer)
 

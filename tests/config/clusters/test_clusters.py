@@ -7,7 +7,7 @@ import pytest
 
 from fawkes.base.errors import UserError
 from fawkes.base.units import SECOND_US
-from fawkes.config.clusters.clusters import NEVER_US, load_cluster
+from fawkes.config.clusters.clusters import NEVER_US, load_cluster, refuse_unsound_cluster
 from fawkes.config.clusters.details import ClusterDetails, DataSet, Output
 from fawkes.config.clusters.owned_keys import FOLDERS
 from fawkes.config.nodes.inventory import Inventory
@@ -76,6 +76,7 @@ dfs.datanode.balance.bandwidthPerSec = "10m"
         details=spec.details,
     )
     assert spec.id == "a-1"
+    refuse_unsound_cluster(spec, "a body that says the same")
     assert details == ClusterDetails(
         title="Books",
         data=(
@@ -129,6 +130,7 @@ def test_a_release_folder_takes_the_place_of_a_version(tmp_path: Path, inventory
     spec = cluster(tmp_path, inventory, 'min_nodes = 3\nrelease_dir = "/opt/hadoop"\nidle_time = "never"')
     details = ClusterDetails.of(spec.details)
     assert (details.hadoop_version, details.release_dir, spec.idle_us) == ("", "/opt/hadoop", NEVER_US)
+    refuse_unsound_cluster(spec, "a body that says the same")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from fawkes.engine.ports import Entry
 from fawkes.live.controller.access import Access, Gate, Owners, Rank, access_of
 from fawkes.live.controller.endpoint import Peer
 from tests.support.desk import Desk
+from tests.support.pools import agreed
 
 OWN_UID = 500
 VIEW, USE, RUN = 10, 20, 30
@@ -50,9 +52,7 @@ def gate(tmp_path: Path) -> Gate:
     desk = Desk(10)
     desk.up("hers")
     desk.up("his")
-    owners = Owners(desk.store.entries, desk.state)
-    owners.learn(cluster("hers", by="alice"))
-    owners.learn(cluster("his", by="bob"))
+    owners = Owners(lambda: [agreed("hers", "alice"), agreed("his", "bob")], desk.state)
     (tmp_path / "shared").mkdir()
     return Gate(ACCESS, owners, tmp_path / "shared", own_uid=lambda: OWN_UID)
 
@@ -125,8 +125,7 @@ def test_a_job_is_cancelled_by_whom_its_mr_cluster_belongs_to() -> None:
     desk = Desk(10)
     desk.up("hers")
     desk.submit("hers", 1)
-    owners = Owners(list, desk.state)
-    owners.learn(cluster("hers", by="alice"))
+    owners = Owners(lambda: [agreed("hers", "alice")], desk.state)
     gate = Gate(ACCESS, owners, Path("/nonexistent"), own_uid=lambda: OWN_UID)
     (known,) = desk.state.jobs
     event = events.CancelAsked(at_us=0, job=known)
@@ -191,22 +190,68 @@ def test_a_user_names_no_file_that_only_the_controller_may_read(gate: Gate, tmp_
             ClusterDetails(hadoop_version="3.5.0", outputs=(Output(path="/out", save_to=str(name)),)),
         ):
             assert may(gate, ALICE, cluster("hers", wish)) is allowed, name
-    remote = ClusterDetails(hadoop_version="3.5.0", data=(DataSet(source="hdfs://nn/in", to="/in"),))
+    remote = ClusterDetails(
+        hadoop_version="3.5.0",
+        data=(DataSet(source="hdfs://nn/in", to="/in"),),
+        outputs=(Output(path="/out", save_to="hdfs://nn/out"),),
+    )
     assert may(gate, ALICE, cluster("hers", remote))
+
+
+def test_an_output_goes_to_another_hdfs_only_where_a_job_copies_it(gate: Gate) -> None:
+    """Whatever is no hdfs:// URL is a folder of the controller, and a user names it below shared/ or not at all."""
+    for place in ("webhdfs://../../../../tmp/lib", "webhdfs://nn:9870/out", "hdfs:out", "HDFS://nn/out"):
+        output = Output(path="/out", save_to=place)
+        assert output.local
+        assert not may(gate, ALICE, cluster("hers", ClusterDetails(hadoop_version="3.5.0", outputs=(output,))))
+
+
+@pytest.mark.parametrize(
+    ("details", "key", "allowed"),
+    [
+        ({"run_as": "games"}, "run_as", False),
+        ({"run_as": "c-alice"}, "run_as", True),
+        ({"data": (DataSet(source="webhdfs://evil:9870/x", to="/in"),)}, "webhdfs", False),
+        ({"data": (DataSet(source="webhdfs://store@evil:9870/x", to="/in"),)}, "webhdfs", False),
+        ({"data": (DataSet(source="webhdfs://Store:9870/x", to="/in"),)}, "webhdfs", True),
+    ],
+    ids=str,
+)
+def test_users_name_no_unix_user_and_no_host_that_the_site_does_not_list(
+    gate: Gate, details: Mapping[str, Any], key: str, allowed: bool
+) -> None:
+    wish = cluster("hers", ClusterDetails(hadoop_version="3.5.0", **details))
+    with pytest.raises(
+        RefusedError, match=rf"{key}: alice may not name .* access.{key} of fawkes.toml lists \(nothing"
+    ):
+        gate.act(ALICE, "request", wish)
+    assert may(gate, OPERATOR, wish)
+    table = AccessTable.model_validate({"run_as": ["c-alice"], "webhdfs": ["STORE"]})
+    listed = replace(ACCESS, **{each: getattr(access_of(table, Path("x")), each) for each in ("run_as", "webhdfs")})
+    assert may(replace(gate, access=listed), ALICE, wish) is allowed
 
 
 def test_owners_are_read_from_requests_that_were_agreed_to() -> None:
     desk = Desk(10)
     desk.up("c-1")
-    agreed = next(entry for entry in desk.store.entries() if isinstance(entry.event, events.Requested))
-    assert isinstance(agreed.event, events.Requested)
+    first = next(entry for entry in desk.store.entries() if isinstance(entry.event, events.Requested))
+    assert isinstance(first.event, events.Requested)
     entries = [
-        Entry(1, replace(agreed.event, by="alice"), agreed.decision),
-        Entry(2, replace(agreed.event, by="mallory"), Decision()),
+        Entry(1, replace(first.event, by="mallory"), Decision()),
+        Entry(2, replace(first.event, by="alice"), first.decision),
     ]
     owners = Owners(lambda: entries, desk.state)
-    assert any(isinstance(each, PutCluster) for each in agreed.decision.changes)
+    assert any(isinstance(each, PutCluster) for each in first.decision.changes)
     assert (owners.of_cluster("c-1"), owners.of_cluster("c-2")) == ("alice", None)
+
+
+def test_a_name_stays_with_the_user_who_had_it_first() -> None:
+    """An operator who requests it again, before or after anybody has asked whose it is, owns nothing by that."""
+    entries = [agreed("c-1", "alice"), agreed("c-1", "olaf")]
+    owners = Owners(lambda: entries, Desk(10).state)
+    assert owners.of_cluster("c-1") == "alice"
+    entries += [agreed("c-2", "bob"), agreed("c-1", "olaf")]
+    assert (owners.of_cluster("c-2"), owners.of_cluster("c-1")) == ("bob", "alice")
 
 
 def test_a_group_that_does_not_exist_is_refused_with_file_and_key(tmp_path: Path) -> None:

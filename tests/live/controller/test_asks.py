@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from openapi_spec_validator import validate
 
+from fawkes.base.errors import ConfigError
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import ASKS
 from fawkes.live.controller import access
@@ -88,3 +89,40 @@ def test_the_roles_are_those_that_are_asked_for() -> None:
     assert paths["/env"]["get"]["x-role"] == "user"
     assert paths["/nodes"]["get"]["x-role"] == "viewer"
     assert paths["/end"]["get"]["x-role"] == "operator"
+
+
+@pytest.mark.parametrize(
+    ("details", "message"),
+    [
+        ({"title": "x\x1b[2J"}, "title: the text has characters"),
+        ({"block_size_bytes": -5}, "block_size"),
+        ({"hadoop": {"../x": {"a": "b"}}}, "hadoop: there is no configuration file"),
+        ({"hadoop": {"core-site": {"hadoop.security.authorization": "false"}}}, "hadoop.core-site: .* cannot be"),
+        ({"hadoop": {"hdfs-site": {"dfs.name.dir": "/x"}}}, "hadoop.hdfs-site: .* cannot be"),
+        ({"roles": {"core": {"yarn-site": {"yarn.nodemanager.hostname": "x"}}}}, "role.core.hadoop.yarn-site"),
+        ({"clients": ["0.0.0.0/0 evil\nline"]}, r"clients\[#1\]"),
+        ({"release_dir": "/x\ny", "hadoop_version": ""}, "release_dir"),
+        ({"release_dir": "/x"}, "release_dir: hadoop_version and release_dir are both given"),
+        ({"hadoop_version": "../../../tmp/x"}, "hadoop_version"),
+        ({"software": ["../../x"]}, r"software\[#1\]"),
+        ({"heap_bytes": {"namenode": -1}}, "heap.namenode"),
+        ({"heap_bytes": {"gateway": 1}}, "heap.gateway"),
+        ({"leftovers": "bogus"}, "leftovers"),
+        ({"run_as": "5"}, "run_as: '5' cannot be a user name"),
+        ({"run_as": "+5"}, r"run_as: '\+5' cannot be a user name"),
+        ({"run_as": "root"}, "run_as: jobs of root own their nodes"),
+        ({"security": "bogus"}, "security"),
+        ({"kerberos_users": ["a/b@C\nRULE:[1:$1]"], "security": "kerberos"}, "kerberos_users"),
+        ({"outputs": [{"path": "../x", "save_to": "hdfs://x/y"}]}, r"outputs\[#1\].path"),
+        ({"outputs": [{"path": "/x", "save_to": "webhdfs://../../x"}]}, "outputs.save_to: 'webhdfs:"),
+        ({"outputs": [{"path": "/x", "save_to": "hdfs:x"}]}, "outputs.save_to: 'hdfs:x' is neither"),
+        ({"data": [{"source": "x", "to": "/in"}]}, "data.from: 'x' is neither an absolute path nor a URL"),
+        ({"data": [{"source": "webhdfs://a@b:9870/x", "to": "/in"}]}, r"data\[#1\].from: .* is no folder of an HDFS"),
+        ({"titel": "x"}, "spec.details.titel: is unknown. Did you mean 'title'"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_a_body_says_nothing_that_no_file_of_an_mr_cluster_could(details: Mapping[str, Any], message: str) -> None:
+    spec = {"id": "c", "min_nodes": 1, "replication": 1, "details": {"hadoop_version": "3.5.0", **details}}
+    with pytest.raises(ConfigError, match=f"/request: {message}"):
+        read_body("request", json.dumps({"spec": spec}).encode())

@@ -27,7 +27,7 @@ from fawkes.core.values import events
 from fawkes.core.values.effects import Reply
 from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec, Plain, Promise, Reason, Role
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.control import ControlServer
+from fawkes.live.controller.control import MOST_OPEN_OF_USER, ControlServer
 from fawkes.live.controller.endpoint import MOST_BODY_BYTES, SOCKET, reachable
 from fawkes.report.words.sentences import sentence
 
@@ -94,6 +94,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Controller]]:
     yield start_one
     for controller in started:
         controller.server.close()
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[None]:
+    os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    yield
+    os.seteuid(0)
 
 
 def connected(folder: Path) -> socket.socket:
@@ -432,11 +439,8 @@ def test_the_kernel_says_who_asks(start: Callable[..., Controller]) -> None:
         (folder / SOCKET).chmod(0o666)
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(10)
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-            try:
+            with nobody():
                 connection.connect(str(folder / SOCKET))
-            finally:
-                os.seteuid(0)
             # The controller may have hung up already.
             with contextlib.suppress(BrokenPipeError):
                 connection.sendall(b"POST /resume HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
@@ -446,6 +450,36 @@ def test_the_kernel_says_who_asks(start: Callable[..., Controller]) -> None:
             assert b"nobody may not command" in response.read()
         assert controller.events == []
         controller.server.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try to be somebody else")
+def test_a_user_holds_so_many_connections_and_keeps_nobody_else_out(start: Callable[..., Controller]) -> None:
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        folder = Path(place)
+        start(folder, gate=Gate(Access(viewers=frozenset({os.getegid()})), None, folder, own_uid=lambda: 0))
+        with nobody():
+            held = [stack.enter_context(connected(folder)) for _ in range(MOST_OPEN_OF_USER)]
+            with connected(folder) as one_more:
+                assert b"too many connections" in one_more.recv(10_000)
+        assert get(folder, "/clusters") == (200, [])
+        held[0].close()
+        with nobody():
+            while get(folder, "/clusters")[0] != 200:
+                pass
+
+
+def test_a_request_comes_whole_in_time(
+    start: Callable[..., Controller], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fawkes.live.controller.control.limits.REQUEST_S", 0.2)
+    start()
+    with connected(tmp_path) as connection:
+        connection.settimeout(0.01)
+        answer = None
+        while answer is None:
+            with contextlib.suppress(TimeoutError):
+                connection.sendall(b"G")
+                answer = connection.recv(1)
 
 
 def with_headers(folder: Path, verb: str, headers: Mapping[str, str]) -> tuple[int, Any]:

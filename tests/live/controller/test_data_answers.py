@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
@@ -155,6 +156,16 @@ def sparse() -> bytes:
     return out.getvalue()
 
 
+def headers() -> bytes:
+    """A header of an archive that becomes gigabytes in memory: the pieces of a sparse file."""
+    member = tarfile.TarInfo("logs/x")
+    member.pax_headers = {"GNU.sparse.size": "1", "GNU.sparse.map": "0,0," * (1 << 20), "GNU.sparse.numblocks": "1"}
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as packed:
+        packed.addfile(member)
+    return out.getvalue()
+
+
 class Nodes:
     """Nodes of c-1, with what each of them sends when it is asked for its logs; the others do not answer."""
 
@@ -177,11 +188,14 @@ class Nodes:
             raise HostError("does not answer", host=node)
         sink.write(self.sent[node])
 
-    def logs(self, **query: str) -> list[Any]:
+    def ask(self, **query: str) -> Iterator[Any]:
         mine: Any = self
         answers = DataAnswers(mine, mine, mine, mine, mine, mine, self.folder / "logs")
         pieces: Any = answers.queries()["logs"]({"cluster": "c-1", **query})
-        return list(pieces)
+        return pieces  # type: ignore[no-any-return]
+
+    def logs(self, **query: str) -> list[Any]:
+        return list(self.ask(**query))
 
 
 def test_the_last_lines_of_a_log_are_counted_by_line_feeds(tmp_path: Path) -> None:
@@ -189,6 +203,33 @@ def test_the_last_lines_of_a_log_are_counted_by_line_feeds(tmp_path: Path) -> No
     nodes = Nodes(tmp_path, a=archive(x=text.encode()))
     kept = [nodes.logs(lines=str(lines), node="a")[0]["text"] for lines in (1, 2, 3, 0)]
     assert kept == ["six", "five\nsix", text, text]
+
+
+@pytest.mark.parametrize("ends", [b"", b"\n"])
+@pytest.mark.parametrize("lines", [0, 1, 2, 7, 50, 10_000])
+def test_long_logs_come_in_pieces_of_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int, ends: bytes
+) -> None:
+    monkeypatch.setattr("fawkes.live.controller.data_answers._PIECE_BYTES", 600)
+    text = b"\n".join(b"x" * (number % 50) for number in range(200)) + b"\n" * 50 + b"last" + ends
+    pieces = [piece["text"] for piece in Nodes(tmp_path, a=archive(x=text)).logs(lines=str(lines), node="a")]
+    assert "".join(pieces) == b"".join(text.splitlines(keepends=True)[-lines:]).decode()
+    assert all(piece.endswith("\n") for piece in pieces[:-1])
+    assert max(map(len, pieces)) <= 1200
+
+
+def test_logs_take_a_small_part_of_their_size_in_memory(tmp_path: Path) -> None:
+    """A node that sends line feeds made a list of them, and headers of an archive are read whole."""
+    feeds = archive(x=bytes(16 << 20).replace(b"\0", b"\n"))
+    tracemalloc.start()
+    try:
+        for lines, length in (("200", 200), ("999999999", 16 << 20), ("0", 16 << 20)):
+            tracemalloc.reset_peak()
+            query = {"cluster": "c-1", "node": "a", "lines": lines}
+            assert sum(len(piece["text"]) for piece in Nodes(tmp_path, a=feeds).ask(**query)) == length
+            assert tracemalloc.get_traced_memory()[1] < 12 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_node_that_gives_no_logs_keeps_no_other_one_from_being_shown(tmp_path: Path) -> None:
@@ -216,9 +257,10 @@ LIMIT = "its logs have more than 128.0 MB"
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff", "its logs are damaged"),
         (BOMB, LIMIT),
         (sparse(), LIMIT),
+        (headers(), LIMIT),
     ],
     # Archives have the time in them, so that workers would collect tests of different names.
-    ids=["garbage", "nothing", "cut off", "no archive", "no end", "bomb", "sparse"],
+    ids=["garbage", "nothing", "cut off", "no archive", "no end", "bomb", "sparse", "headers"],
 )
 def test_logs_that_cannot_be_read_say_so_live_and_kept(tmp_path: Path, sent: bytes, why: str) -> None:
     nodes = Nodes(tmp_path, a=sent)

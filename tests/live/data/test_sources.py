@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.live.data.sources import LocalFolder, SourceFile, WebHdfsFolder, source_of
+from fawkes.live.wire.names import NAMES
 from fawkes.live.wire.webhdfs import HdfsFailedError
-from tests.live.fake_hdfs import FakeHdfs
+from tests.live.fake_hdfs import FakeHdfs, running
 
 
 def test_all_files_below_a_local_folder(tmp_path: Path) -> None:
@@ -79,6 +82,41 @@ def test_a_folder_of_another_hdfs(server: FakeHdfs) -> None:
 def test_a_folder_that_the_other_hdfs_has_not(server: FakeHdfs) -> None:
     with pytest.raises(HdfsFailedError, match="File does not exist: /gone"):
         source_of(f"webhdfs://127.0.0.1:{server.server_port}/gone", "hadoop").files()
+
+
+@pytest.fixture
+def elsewhere(server: FakeHdfs) -> Iterator[str]:
+    """Another machine, as far as this one knows, with the HDFS."""
+    ways = {
+        "elsewhere": lambda host, port, limit_s: socket.create_connection(("127.0.0.1", server.server_port), limit_s)
+    }
+    NAMES.lead(ways)
+    yield f"webhdfs://elsewhere:{server.server_port}/sets"
+    NAMES.leave(ways)
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("http://127.0.0.1:{}/x", "is an address of this machine"),
+        ("http://localhost:{}/x", "is an address of this machine"),
+        ("http://0.0.0.0:{}/x", "is an address of this machine"),
+        ("https://127.0.0.1:{}/x", "InvalidSchema"),
+    ],
+)
+def test_a_source_sends_the_controller_to_no_service_of_its_own_machine(
+    server: FakeHdfs, elsewhere: str, place: str, why: str
+) -> None:
+    """Such services trust whoever reaches them: the input set of a user must not have their answers."""
+    server.put("/sets/a", b"1")
+    source = source_of(elsewhere, "hadoop")
+    (file,) = source.files()
+    assert b"".join(source.read(file)) == b"1"
+    with running() as own:
+        server.sends_to = place.format(own.server_port)
+        with pytest.raises(HdfsFailedError, match=why):
+            b"".join(source.read(file))
+        assert own.asked == []
 
 
 @pytest.mark.parametrize("url", ["webhdfs:///sets", "webhdfs://host:9870", "webhdfs://host:9870/"])

@@ -10,12 +10,13 @@ from fawkes.base.errors import ConfigError, RefusedError, UserError
 from fawkes.config.clusters.details import JobDetails
 from fawkes.config.jobs.jobs import job_of, load_jobs
 from fawkes.core.state.state import State
-from fawkes.core.values.events import Requested, Submitted
-from fawkes.core.values.model import ClusterId, ClusterSpec, JobId, JobSpec
+from fawkes.core.values.events import Submitted
+from fawkes.core.values.model import ClusterId, JobId, JobSpec
 from fawkes.live.controller.access import Access, Gate, Owners
 from fawkes.live.controller.endpoint import Peer
 from fawkes.live.kerberos.secrets import Secrets
 from fawkes.store.record import text_of
+from tests.support.pools import agreed
 
 JOB = """
 kind = "class"
@@ -94,8 +95,7 @@ def test_an_argument_is_no_place_for_a_secret(tmp_path: Path) -> None:
     [({"env": "X"}, False), ({"secret": "x"}, False), ({"file": "/etc/x"}, False), ({}, False), (None, True)],
 )
 def test_a_user_has_no_secret_of_the_controller(tmp_path: Path, reference: dict[str, str] | None, may: bool) -> None:
-    owners = Owners(list, State())
-    owners.learn(Requested(at_us=0, spec=ClusterSpec(id=ClusterId("c"), min_nodes=1), by="ann"))
+    owners = Owners(lambda: [agreed("c", "ann")], State())
     gate = Gate(Access(users=frozenset({7})), owners, tmp_path, own_uid=lambda: 1)
     own = {"file": str(tmp_path / "mine")}
     details = JobDetails(kind="class", secrets={"k": own if reference is None else reference})

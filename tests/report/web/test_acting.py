@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,16 @@ from starlette.testclient import TestClient
 
 from fawkes.config.settings.tokens import Token, Tokens
 from fawkes.report.web import acting
-from fawkes.report.web.acting import MOST_ACTS, MOST_AT_ONCE, MOST_BODY_BYTES, Acting, Pace, Passed
+from fawkes.report.web.acting import (
+    MOST_ACTS,
+    MOST_AT_ONCE,
+    MOST_BODY_BYTES,
+    MOST_OF_HOLDER,
+    MOST_QUESTIONS,
+    Acting,
+    Pace,
+    Passed,
+)
 from fawkes.report.web.app import application
 from fawkes.report.web.looks import Watcher
 
@@ -158,7 +168,7 @@ def test_a_controller_that_hangs_costs_few_threads_and_the_page_goes_on(page: Te
     def ask() -> None:
         answers.append(page.post("/api/pause", headers=bearer(OPERATOR), json={}).status_code)
 
-    asking = [threading.Thread(target=ask) for _ in range(MOST_AT_ONCE)]
+    asking = [threading.Thread(target=ask) for _ in range(MOST_OF_HOLDER)]
     for thread in asking:
         thread.start()
         assert stand.begun.acquire(timeout=60)
@@ -167,8 +177,28 @@ def test_a_controller_that_hangs_costs_few_threads_and_the_page_goes_on(page: Te
     stand.goes_on.set()
     for thread in asking:
         thread.join()
-    assert answers == [409] * MOST_AT_ONCE
+    assert answers == [409] * MOST_OF_HOLDER
     assert page.post("/api/pause", headers=bearer(OPERATOR), json={}).status_code == 409
+
+
+def test_questions_keep_nobody_who_acts_out_and_no_holder_has_all_places(page: TestClient, stand: Stand) -> None:
+    stand.goes_on.clear()
+
+    def ask(token: str) -> int:
+        return page.get("/api/plan", headers=bearer(token)).status_code
+
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        asks = []
+        for token, count in ((VIEWER, MOST_OF_HOLDER), (USER, MOST_QUESTIONS - MOST_OF_HOLDER)):
+            asks += [pool.submit(ask, token) for _ in range(count)]
+            assert all(stand.begun.acquire(timeout=60) for _ in range(count))
+            assert ask(VIEWER) == 503
+        assert ask(OPERATOR) == 503
+        acts = pool.submit(page.post, "/api/down", headers=bearer(OPERATOR), json={})
+        assert stand.begun.acquire(timeout=60)
+        stand.goes_on.set()
+        assert [each.result() for each in asks] == [409] * MOST_QUESTIONS
+        assert acts.result().status_code == 409
 
 
 def test_a_slow_body_is_given_up(page: TestClient, stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
