@@ -124,8 +124,9 @@ why() {
         awk '/STARTUP_MSG: Starting/ { n = 0 } { line[n++] = $0 } END { for (i = 0; i < n; i++) print line[i] }')
     port=$(printf '%s\n' "$last" | sed -n -e 's/.*Problem binding to \[[^]]*:\([0-9]*\)\] .*BindException.*/\1/p' \
         -e 's/.*BindException: Port in use: [^ ]*:\([0-9]*\).*/\1/p' | tail -n 1)
-    reason=$(printf '%s\n' "$last" | grep -E 'Caused by: |(Exception|Error): |^Error|FATAL' |
-        tail -n 1 | cut -c 1-300)
+    reason=$(printf '%s\n' "$last" | no_login)
+    [ -n "$reason" ] || reason=$(printf '%s\n' "$last" |
+        grep -E 'Caused by: |(Exception|Error): |^Error|FATAL' | tail -n 1 | cut -c 1-300)
     printf '%s\n' "$last" | tail -n 20 >&2
     if [ -n "$port" ]; then fact "port.$1" "$port"; reason="port $port is in use"; fi
     [ -n "$reason" ] || reason=$(grep . "$logs/$1.out" 2>/dev/null | tail -n 1 | cut -c 1-300)
@@ -344,7 +345,8 @@ nn={nn}; fresh=$nn.new-$$; log={log}
 [ ! -f "$nn/current/VERSION" ] || { fact {fact} already; exit 0; }
 env -i "PATH=$PATH" "HOME=$HOME" {env} {before} "-Ddfs.namenode.name.dir=file://$fresh" {after} \
     >"$log" 2>&1 </dev/null && [ -f "$fresh/current/VERSION" ] ||
-    { rm -rf "$fresh"; said=$(sed -n 's/^[^ ]* [^ ]* \(ERROR\|FATAL\) //p' "$log" | tail -n 1 | cut -c1-300)
+    { rm -rf "$fresh"; said=$(no_login <"$log"); [ -n "$said" ] ||
+    said=$(sed -n 's/^[^ ]* [^ ]* \(ERROR\|FATAL\) //p' "$log" | tail -n 1 | cut -c1-300)
     [ -n "$said" ] || tail -n 5 "$log" >&2
     echo {failed}"${said:+: $said}, see $log" >&2; exit 1; }
 if mv -T "$fresh" "$nn" 2>/dev/null; then fact {fact} yes; exit 0; fi
@@ -499,7 +501,8 @@ end=0
 for name in {names}; do
     code=1; [ ! -r "$name.exit" ] || read -r code <"$name.exit"
     fact "refresh.$name" "$code"
-    [ "$code" = 0 ] || { end=1; tail -n 10 "$name.log" >&2; echo "refresh of $name ended with $code" >&2; }
+    [ "$code" = 0 ] || { end=1; tail -n 10 "$name.log" >&2; said=$(no_login <"$name.log")
+    echo "refresh of $name ended with $code${said:+: $said}" >&2; }
     rm -f "$name.exit"
 done
 exit $end

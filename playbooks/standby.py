@@ -225,7 +225,8 @@ def share(lease: Lease, argv: Sequence[str], env: Mapping[str, str]) -> Script:
         r"""
 log={logs}/share.log
 env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >"$log" 2>&1 </dev/null ||
-    { tail -n 5 "$log" >&2; echo "the journal could not be begun, see $log" >&2; exit 1; }
+    { tail -n 5 "$log" >&2; said=$(no_login <"$log")
+    echo "the journal could not be begun${said:+: $said}, see $log" >&2; exit 1; }
 """,
         logs=lease.folders.logs,
         env=[f"{key}={value}" for key, value in {**env, **lease.marks("share")}.items()],

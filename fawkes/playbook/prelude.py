@@ -11,6 +11,7 @@
 # `away`: the work folder would lie elsewhere than `my_place`, so nothing is known of it. One that is there may be older
 # than the disk, or the mount point itself: only the same lease (`my_...`), or an administrator's file, says that it is
 # the right one. `place` is where it lies now, empty where there is nothing to compare.
+# `no_login <LOG`: Hadoop's words about a login that failed; by them the core knows that the site lacks its KDC.
 # `own_user WORK_DIR CLUSTER`: `user`, `uid` and `home` of the MR-cluster's own Unix user on this node, empty without
 # one, and `remains`: whether a wipe removes what the user left elsewhere. A file of the user for SSH says so, so that a
 # wipe knows it even when nobody else does any more.
@@ -36,6 +37,7 @@ from __future__ import annotations
 PRELUDE = r"""
 scope=
 fact() { printf '@%s=%s\n' "$1" "$2"; }
+no_login() { sed -n 's/.*\(failure to login\)/\1/p' | tail -n 1 | cut -c 1-300; }
 boot_id() { read -r boot </proc/sys/kernel/random/boot_id; }
 started() {
     started=; state=

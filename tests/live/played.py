@@ -82,6 +82,8 @@ class PlayedSetup(Setup):
     #: how the controller shows who it is
     key: Key = ""
     no_keytab = False
+    #: the tickets of the controller are good, and nobody gets a new one
+    no_kdc = False
 
     def __init__(self) -> None:
         """Without releases and doors."""
@@ -90,7 +92,8 @@ class PlayedSetup(Setup):
         return MasterAddresses(resource_manager=self.url, namenode=self.url, user="root", key=self.key)
 
     def check(self, cluster: LiveCluster, nodes: Sequence[NodeId]) -> None:
-        """All nodes fit."""
+        if self.no_kdc:
+            raise TicketError("the KDC gave no ticket: Cannot contact any KDC", where="keytabs/c-1.keytab")
 
     def make_sound(self, cluster: LiveCluster, nodes: Mapping[NodeId, int]) -> dict[NodeId, tuple[str, ...]]:
         return {}

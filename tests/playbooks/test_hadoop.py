@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import RefusedError
+from fawkes.live.kerberos.keytab import is_of_site
 from fawkes.playbook import Exit, Facts, Folders, Lease, failure
 from playbooks import hadoop
 from playbooks.hadoop import Daemon, Members
@@ -157,6 +158,24 @@ def test_a_port_in_use_is_named(lease: Lease, line: str) -> None:
     assert ran.exit == Exit.DIED
     assert ran.facts["port.namenode"] == "8020"
     assert "namenode ended: port 8020 is in use" in str(failure("node01", "starting", ran.exit, ran.stderr))
+
+
+NO_LOGIN = "failure to login: for principal: hadoop/a from keytab k javax.security.auth.login.LoginException: refused"
+NO_KDC = f"echo 'ERROR x: org.apache.hadoop.security.KerberosAuthException: {NO_LOGIN}'\necho 'Caused by: y: refused'\n"
+NO_KDC += "echo '2026-12-01 01:00:00,001 ERROR x.NameNode: Failed to start namenode.'\nexit 1"
+
+
+@pytest.mark.parametrize("what", ["start", "format", "refresh"])
+def test_a_kdc_that_is_away_is_named_whatever_failed_by_it(lease: Lease, what: str) -> None:
+    script = {
+        "start": hadoop.start(lease, [Daemon("namenode", ["/bin/sh", "-c", NO_KDC])]),
+        "format": hadoop.format_namenode(lease, formatting(lease, NO_KDC), {}, cluster_id="c"),
+        "refresh": hadoop.refresh(lease, members(1), {"hdfs": ["/bin/sh", "-c", NO_KDC]}),
+    }[what]
+    ran = sh(script)
+    error = failure("node01", "starting", ran.exit, ran.stderr)
+    assert NO_LOGIN in str(error)
+    assert is_of_site(error)
 
 
 def test_a_java_that_is_not_there_is_named(lease: Lease) -> None:

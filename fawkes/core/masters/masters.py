@@ -239,7 +239,7 @@ def _looked(
         return
     if not moving.planned:
         masters_to.hold(draft, cluster, why)
-    elif not (pending.tries > 1 or moving.now):
+    elif pending.tries <= 1 and (not moving.now or "no_login" in event.facts):
         code = "journal-waits" if moving.cause is MoveCause.JOURNAL else "masters-wait"
         draft.say(code, cluster=cluster.id, error=why)
     draft.later(pending)
@@ -276,8 +276,8 @@ def objection(draft: Draft, cluster: ClusterState, moving: MastersMove, effect: 
         return _NOT_KNOWN
     follows = standby.may_take_over(cluster, effect.to, facts)
     if moving.planned:
-        if old != "answers":
-            return "its masters do not answer"
+        if old != "answers" or "no_login" in facts:
+            return str(facts.get("no_login", "its masters do not answer"))
         if moving.cause is MoveCause.JOURNAL:
             return journal.objection(draft, cluster, facts)
         return "" if follows or cluster.standby is None else "its second NameNode cannot take over"

@@ -171,8 +171,8 @@ class LookAtMasters(_Keyed):
     what YARN runs, None: not known. With a second NameNode also ``standby``: what the NameNode on ``to`` says that it
     is, ``standby`` or ``active``, None: not known; ``journal``: the nodes of the journal that answer. Of masters that
     stay where they are also ``edits``: ``whole`` when the NameNode's own disk has an image and every change after it,
-    ``gap`` when it lacks some, None: not known.
-    Else `Failed`.
+    ``gap`` when it lacks some, None: not known. Of masters that answer ``no_login``, where they could log in nowhere
+    once they were stopped: why. Else `Failed`.
     """
 
     _key = "masters", "cluster"

@@ -15,7 +15,6 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import gssapi
-from gssapi.exceptions import ExpiredCredentialsError
 from gssapi.raw.misc import GSSError
 
 from fawkes.live.base import limits
@@ -36,16 +35,17 @@ class Tickets:
         self._principal = principal
         self._keytab = keytab
         self._lock = threading.Lock()
-        self._own: gssapi.Credentials | None = None
-        self._life_s = 0.0
+        #: the cache of the newest ticket, its whole life, and the wall time of its end, by which servers refuse it too
+        self._own = ""
+        self._life_s, self._ends_s = 0.0, -math.inf
         #: the latest try to get a ticket, and when it failed
-        self._latest: Future[gssapi.Credentials] = Future()
+        self._latest: Future[str] = Future()
         self._latest.cancel()
         self._ended_s = -math.inf
 
     def check(self) -> None:
         """Get a ticket; TicketError with the reason of the KDC or the library."""
-        self._credentials()
+        self._ticket()
 
     def proof(self, server: Principal) -> str:
         """A new SPNEGO token for a web server, in base64, for one request; TicketError."""
@@ -58,13 +58,19 @@ class Tickets:
 
     def _context(self, server: Principal, mechanism: gssapi.OID) -> gssapi.SecurityContext:
         name = gssapi.Name(str(server), gssapi.NameType.kerberos_principal)
-        return gssapi.SecurityContext(name=name, creds=self._credentials(), usage="initiate", mech=mechanism)
+        # A context that waits for the KDC has the lock of its credentials: whoever shares them waits too.
+        cache = self._ticket()
+        try:
+            own = gssapi.Credentials(usage="initiate", store={"ccache": cache})
+        except GSSError as error:
+            raise _no_ticket(error, self._keytab) from error
+        return gssapi.SecurityContext(name=name, creds=own, usage="initiate", mech=mechanism)
 
-    def _credentials(self) -> gssapi.Credentials:
-        """A ticket that is good. While one is, nobody waits for the KDC."""
+    def _ticket(self) -> str:
+        """The cache of a ticket that is good. While one is, nobody waits for the KDC."""
         with self._lock:
-            own, renewal = self._own, self._renewal()
-        if own is not None and _left_s(own) > 0:
+            own, renewal, left_s = self._own, self._renewal(), self._left_s()
+        if left_s > 0:
             return own
         try:
             return renewal.result(limits.TICKET_S)
@@ -74,9 +80,13 @@ class Tickets:
             why = f"the KDC did not answer within {limits.TICKET_S:g} s"
             raise TicketError(why, where=str(self._keytab), hint=_HINTS["cannot contact any kdc"]) from error
 
-    def _renewal(self) -> Future[gssapi.Credentials]:
+    def _left_s(self) -> float:
+        """The time for which the ticket is still good; less than nothing without one."""
+        return self._ends_s - time.time()
+
+    def _renewal(self) -> Future[str]:
         """The latest try to get a ticket; another one begins when it is time for it."""
-        left_s = -1.0 if self._own is None else _left_s(self._own)
+        left_s = self._left_s()
         # A site may issue tickets that live for less than what is to spare of others.
         due = left_s < min(limits.TICKET_SPARE_S, self._life_s / 2)
         again_s = limits.TICKET_AGAIN_S if left_s > 0 else limits.NO_TICKET_AGAIN_S
@@ -86,33 +96,24 @@ class Tickets:
             threading.Thread(target=self._renew, args=(self._latest,), name="ticket", daemon=True).start()
         return self._latest
 
-    def _renew(self, latest: Future[gssapi.Credentials]) -> None:
+    def _renew(self, latest: Future[str]) -> None:
+        cache = f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}"
         try:
             new = gssapi.Credentials(
                 name=gssapi.Name(str(self._principal), gssapi.NameType.kerberos_principal),
                 usage="initiate",
-                store={
-                    "client_keytab": f"FILE:{self._keytab}",
-                    "ccache": f"MEMORY:fawkes-{os.getpid()}-{next(_caches)}",
-                },
+                store={"client_keytab": f"FILE:{self._keytab}", "ccache": cache},
             )
-            life_s = _left_s(new)
+            # Only here: whoever reads it waits, with all other threads, for a context that waits for the KDC.
+            now_s, life_s = int(time.time()), float(new.lifetime)
         except Exception as error:
             # The KDC may be down, and what is to spare of the old ticket is for that.
             self._ended_s = time.monotonic()
             latest.set_exception(error)
             return
         with self._lock:
-            self._own, self._life_s, self._ended_s = new, life_s, -math.inf
-        latest.set_result(new)
-
-
-def _left_s(credentials: gssapi.Credentials) -> float:
-    """The time for which a ticket is still good for; less than nothing when it has run out."""
-    try:
-        return float(credentials.lifetime)
-    except ExpiredCredentialsError:
-        return -1.0
+            self._own, self._life_s, self._ends_s, self._ended_s = cache, life_s, now_s + life_s, -math.inf
+        latest.set_result(cache)
 
 
 class GssapiSession:

@@ -48,6 +48,9 @@ class Arming(Change):
         if self._means.clusters.moving(cluster.id) is not None:
             raise FawkesError("its masters are being moved", where=cluster.id)
         self._need_active()
+        if not self._follows(second):
+            # Another one is stopped for it, and without a login it would be found unable to go on with what it has.
+            self._need_login(second)
         self._means.clusters.arm(cluster.id, effect.standby)
         self._end_others(second)
         if not self._bring_up_journal() or not self._bring_up_second(second):
@@ -230,6 +233,7 @@ class Arming(Change):
         self._run(at, self._starts([at], [daemon])[at], f"starting the {daemon}")
 
     def _stop_namenode(self, at: NodeId) -> None:
+        self._need_login(at)
         self._run(at, book.stop(self._right(at), ["namenode"]), "stopping a NameNode", limits.STEP_S)
 
     def _folders(self, at: NodeId) -> Folders:

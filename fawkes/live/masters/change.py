@@ -64,6 +64,10 @@ class Change:
                 _log.warning("%s: it is left behind: %s", at, outcome)
                 self._reached.remove(at)
 
+    def _need_login(self, at: NodeId) -> None:
+        """TicketError while the KDC gives no ticket: what was stopped could not start again, here or on ``at``."""
+        self._setup.check(self._cluster, [at])
+
     # -- folders, configuration, daemons
 
     def _make_folders(self, at: NodeId) -> None:

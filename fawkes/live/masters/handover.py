@@ -136,7 +136,8 @@ class Handover(Change, ABC):
         return True
 
     def _build(self, nodes: Iterable[NodeId]) -> None:
-        """Build what `_tell` gives to nodes, both ways, while the masters still work: a keytab may be away."""
+        """Build what `_tell` gives to nodes, both ways, while the masters still work: keytab or KDC may be away."""
+        self._need_login(self._to)
         for at in nodes:
             for cluster in (self._before, self._cluster):
                 files = self._setup.files(cluster, at, cluster.members[at].role)

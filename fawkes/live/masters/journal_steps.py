@@ -109,6 +109,7 @@ class JournalBegin(Handover):
 
         A journal that an earlier try began is set aside; the NameNode's own disk has what was written to it.
         """
+        self._need_login(self._to)
         self._run(self._to, moving.stop(self._right(self._to)), "stopping the masters", limits.STEP_S)
         scripts = {at: standby.begin_afresh(self._right(at)) for at in self._cluster.journal if at in self._reached}
         self._run_on_all(scripts, "making way for the journal")

@@ -159,6 +159,8 @@ class DataHandover(Handover):
                 raise FawkesError("a newer goal came", where=name)
             means.copies.place(copy, self._to, self._right(self._to))
             self._tell(self._cluster)
+            # The KDC may have gone away meanwhile, and then the new masters could only lose what the old ones have.
+            self._need_login(self._to)
             means.copies.given.put(name, self._note)
         except FawkesError as error:
             if effect.planned:

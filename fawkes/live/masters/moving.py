@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby, LookAtMasters, MoveMasters
-from fawkes.core.values.model import ClusterId, Facts, Plain, Promise
+from fawkes.core.values.model import ClusterId, Facts, NodeId, Plain, Promise
 from fawkes.live.base import limits
 from fawkes.live.clusters.given import Given
 from fawkes.live.edits.own_edits import own_edits
@@ -102,6 +102,7 @@ class MastersMover:
         return {
             **second,
             **self._own(cluster, effect),
+            **(self._no_login(cluster, effect.to) if standing.state == "answers" else {}),
             "old": standing.state,
             "image": standing.image,
             "copied_us": copied_us,
@@ -119,6 +120,14 @@ class MastersMover:
             "standby": self._pair.state(cluster, effect.to),
             "journal": list(self._pair.answering(cluster, cluster.journal)),
         }
+
+    def _no_login(self, cluster: LiveCluster, to: NodeId) -> Facts:
+        """The reason why masters that were stopped could start nowhere: the KDC is away, say; empty when they could."""
+        try:
+            self._means.setup.check(cluster, [to])
+        except FawkesError as error:
+            return {"no_login": str(error)}
+        return {}
 
     def _own(self, cluster: LiveCluster, effect: LookAtMasters) -> Facts:
         """The fact if the disk of masters has everything, where they are to start again; empty for others."""

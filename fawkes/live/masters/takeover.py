@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
-from fawkes.base.errors import HostError
+from fawkes.base.errors import FawkesError, HostError
 from fawkes.base.units import SECOND_US
 from fawkes.core.jobs.displaced import NEWEST
 from fawkes.core.values.effects import MoveMasters
@@ -76,8 +76,13 @@ class Takeover(Handover):
             raise HostError(f"{said}, so it cannot take over {name}", host=self._to)
         # Nobody is stopped for an order that could not be given.
         self._setup.session(self._cluster)
-        if planned:
-            self._setup.files(self._cluster, self._to, self._cluster.members[self._to].role)
+        if not planned:
+            # HDFS goes on by it even while the KDC is away, and the ResourceManager comes once that is back.
+            return
+        try:
+            self._build([self._to])
+        except FawkesError as error:
+            raise StayError(f"its masters stay on {self._old}: {error}", where=name) from error
 
     def _answers(self) -> bool:
         """True if the old masters work at this moment; OwnFaultError when they cannot be asked."""

@@ -74,6 +74,17 @@ def test_a_planned_move_needs_masters_that_answer(old: str | None) -> None:
     assert not begun(desk)
 
 
+@pytest.mark.parametrize("now", [False, True])
+def test_a_planned_move_waits_while_the_kdc_is_away(now: bool) -> None:
+    desk = up()
+    ask(desk, now=now)
+    look(desk, old="answers", no_login="a.keytab: the KDC gave no ticket")
+    assert not begun(desk)
+    assert [row["error"] for row in desk.said("masters-wait")] == ["a.keytab: the KDC gave no ticket"]
+    look(desk, old="answers")
+    assert begun(desk)
+
+
 def test_masters_that_are_lost_before_a_planned_move_are_lost_masters() -> None:
     desk = at_work(up())
     ask(desk)

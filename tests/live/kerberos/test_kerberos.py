@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -275,12 +276,39 @@ def test_nobody_waits_for_a_kdc_that_hangs_while_the_ticket_is_good(
                 assert all(threads.map(lambda _: tickets.proof(WEB), range(4)))
             asking = [thread for thread in threading.enumerate() if thread.name == "ticket"]
             assert len(asking) == 1
-            monkeypatch.setattr(tickets, "_own", None)
+            monkeypatch.setattr(tickets, "_ends_s", 0.0)
             with pytest.raises(TicketError, match=r"alpha.keytab: the KDC did not answer within 0.5 s\. Check"):
                 tickets.proof(WEB)
             assert [thread for thread in threading.enumerate() if thread.name == "ticket"] == asking
         finally:
             server[0].send_signal(signal.SIGCONT)
+
+
+def test_a_kdc_that_hangs_holds_up_only_who_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads go on, and so do requests to servers for which a ticket is there."""
+    hanging = Kdc(tmp_path / "kdc", address="127.0.0.1", port=free_port())
+    hanging.make()
+    hanging.principals(OWN.name, WEB.name)
+    tickets = Tickets(OWN, hanging.keytab(tmp_path / "alpha.keytab", OWN.name, WEB.name))
+    server: list[subprocess.Popen[bytes]] = []
+
+    def begin(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        server.append(subprocess.Popen(*args, **kwargs))
+        return server[-1]
+
+    monkeypatch.setenv("KRB5_CONFIG", str(hanging.krb5_conf))
+    with hanging.serving(begin), ThreadPoolExecutor(1) as threads:
+        tickets.proof(WEB)
+        server[0].send_signal(signal.SIGSTOP)
+        waiting = threads.submit(tickets.session(OWN).begin)
+        try:
+            time.sleep(1)
+            tickets.proof(WEB)
+            tickets.check()
+            assert not waiting.done()
+        finally:
+            server[0].send_signal(signal.SIGCONT)
+        waiting.result()
 
 
 def test_a_ticket_is_used_to_its_end_while_the_kdc_gives_no_new_one(site: KerberosSite, kdc: Kdc) -> None:

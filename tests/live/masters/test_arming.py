@@ -9,6 +9,7 @@ import pytest
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby
 from fawkes.core.values.model import Standby
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_site import NODES, OLD, THIRD, TO, C
 from tests.live.pair_site import NAME, PairSite
@@ -92,6 +93,14 @@ def test_the_second_namenode_goes_to_another_node_of_the_journal(site: PairSite)
     assert "namenode" not in site.running(TO)
     assert (site.root(TO) / "nn" / "current" / "VERSION").exists()
     assert site.cluster().second == THIRD
+
+
+def test_while_the_kdc_is_away_a_second_namenode_goes_nowhere(site: PairSite) -> None:
+    site.setup.no_kdc = True
+    with pytest.raises(TicketError, match="the KDC gave no ticket"):
+        site.arm(THIRD)
+    assert "namenode" in site.running(TO)
+    assert site.arm(TO) == {"journal": list(NODES)}, "what is whole needs no ticket"
 
 
 @pytest.mark.nightly

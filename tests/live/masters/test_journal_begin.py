@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import FawkesError, HostError
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.masters.succession import StayError
 from fawkes.live.wire.rest import OwnFaultError
 from tests.live.masters_site import NODES, OLD, THIRD, TO, C
@@ -104,10 +105,11 @@ def test_a_journal_that_cannot_begin_lets_the_masters_start_again_without_it(sit
     assert site.begin() == {"journal": list(NODES)}
 
 
-def test_without_a_keytab_no_masters_are_stopped(site: PairSite) -> None:
+@pytest.mark.parametrize(("lost", "why"), [("no_keytab", "it is not there"), ("no_kdc", "the KDC gave no ticket")])
+def test_without_keytab_or_kdc_no_masters_are_stopped(site: PairSite, lost: str, why: str) -> None:
     before = site.pid(OLD, "namenode")
-    site.setup.no_keytab = True
-    with pytest.raises(StayError, match=r"goes on without a journal: keytabs/c-1\.keytab: it is not there"):
+    setattr(site.setup, lost, True)
+    with pytest.raises(StayError, match=rf"goes on without a journal: keytabs/c-1\.keytab: {why}"):
         site.begin()
     assert site.pid(OLD, "namenode") == before
     works_without(site)
@@ -122,6 +124,16 @@ def test_masters_that_were_stopped_and_could_not_be_asked_go_on_with_the_journal
     assert journals(site) == [" ".join(NODES)] * 3
     site.setup.key = ""
     assert site.begin() == {"journal": list(NODES)}
+
+
+def test_masters_that_run_are_not_stopped_to_go_back_while_the_kdc_is_away(site: PairSite) -> None:
+    cut_off(site)
+    started = site.pid(OLD, "namenode")
+    site.setup.no_kdc = True
+    site.refuses = {(OLD, "rollEdits")}
+    with pytest.raises(TicketError, match="the KDC gave no ticket"):
+        site.begin()
+    assert site.pid(OLD, "namenode") == started
 
 
 @pytest.mark.nightly

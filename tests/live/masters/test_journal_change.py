@@ -7,6 +7,7 @@ import pytest
 from fawkes.base.errors import FawkesError, HostError
 from fawkes.core.values.effects import ArmStandby
 from fawkes.core.values.model import NodeId, Standby
+from fawkes.live.kerberos.keytab import TicketError
 from fawkes.live.wire.hadoop_rpc import RpcError
 from tests.live.masters_site import NODES, OLD, THIRD, TO, C
 from tests.live.pair_site import FOURTH, NAME, PairSite
@@ -68,6 +69,15 @@ def test_a_node_that_lacks_a_part_of_the_journal_lets_nothing_be_replaced(site: 
     assert site.cluster().journal == NODES
     missed.rmdir()
     assert site.arm(TO, NEW) == {"journal": list(NEW)}
+
+
+def test_while_the_kdc_is_away_no_namenode_is_stopped(site: PairSite) -> None:
+    before = {at: site.pid(at, "namenode") for at in (OLD, TO)}
+    site.setup.no_kdc = True
+    with pytest.raises(TicketError, match="the KDC gave no ticket"):
+        site.arm(TO, NEW)
+    assert {at: site.pid(at, "namenode") for at in (OLD, TO)} == before
+    assert changes_of_namenodes(site) == []
 
 
 @pytest.mark.nightly

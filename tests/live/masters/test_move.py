@@ -150,6 +150,42 @@ def test_without_a_keytab_no_masters_are_stopped(site: Site) -> None:
     assert (site.cluster().master, site.clusters.moving(C)) == (OLD, TO)
 
 
+def test_while_the_kdc_is_away_no_masters_go_anywhere(site: Site) -> None:
+    """The controller's own ticket is good, but masters could log in nowhere: what only the old disk has is not lost."""
+    site.serves(*NODES)
+    site.copies.take()
+    site.start(OLD)
+    site.setup.no_kdc = True
+    why = "keytabs/c-1.keytab: the KDC gave no ticket: Cannot contact any KDC"
+    assert site.look()["no_login"] == why
+    with pytest.raises(StayError, match=f"c-1: its masters stay on node01: {why}"):
+        site.move(planned=True)
+    assert site.masters_on(OLD) == {"namenode", "resourcemanager"}
+    site.ground.run(OLD, moving.stop(site.lease(OLD)), "stopping")
+    site.silent, site.fleet.off = {OLD}, {OLD}
+    with pytest.raises(UntouchedError, match=why) as caught:
+        site.move()
+    assert is_of_site(caught.value)
+    assert not (site.root(TO) / "nn").exists()
+    site.setup.no_kdc = False
+    assert site.move()["reached"] == [TO, THIRD]
+
+
+def test_a_kdc_that_goes_away_while_the_data_is_brought_over_ends_the_try(site: Site) -> None:
+    gone(site)
+    place = site.copies.place
+
+    def end_kdc(*given: Any) -> None:
+        place(*given)
+        site.setup.no_kdc = True
+
+    site.copies.place = end_kdc  # type: ignore[method-assign, assignment]
+    with pytest.raises(UntouchedError, match="the KDC gave no ticket"):
+        site.move()
+    assert not site.masters_on(TO)
+    assert not site.copies.given.has(C, Given(5, TO, 1))
+
+
 def test_a_keytab_that_goes_away_meanwhile_does_not_keep_the_masters_from_starting_again(site: Site) -> None:
     site.serves(*NODES)
     site.start(OLD)

@@ -61,6 +61,17 @@ def test_masters_that_could_not_be_asked_are_not_shut_out(site: PairSite) -> Non
     assert site.running(OLD) >= MASTERS
 
 
+def test_while_the_kdc_is_away_masters_that_work_are_not_moved(site: PairSite) -> None:
+    site.setup.no_kdc = True
+    with pytest.raises(StayError, match=r"stay on node01: keytabs/c-1\.keytab: the KDC gave no ticket"):
+        site.take_over(planned=True)
+    assert site.orders == []
+    assert site.running(OLD) >= MASTERS
+    site.fleet.off = {OLD}
+    site.take_over()
+    assert site.orders[0] == (TO, "namenode", ACTIVE), "what is lost cannot be stopped, and HDFS goes on"
+
+
 def test_the_second_namenode_of_a_lost_one_takes_over(site: PairSite) -> None:
     """Its node cannot be reached, so it is on no list of addresses; what ran goes on."""
     site.applications = [
