@@ -135,7 +135,7 @@ class Page:
         self._looked_s = time.monotonic()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         # A question may take long, and no look at the ledger waits for it.
-        self._asked = ThreadPoolExecutor(1, thread_name_prefix="explain")
+        self._explaining = ThreadPoolExecutor(1, thread_name_prefix="explain")
 
     async def in_thread(self, thread: ThreadPoolExecutor, ask: Callable[[], T]) -> T:
         """The value of ``ask``, called in a thread; TimeoutError when that is busy for long."""
@@ -191,7 +191,7 @@ class Page:
         of, name = request.path_params["of"], request.path_params["name"]
         try:
             ask = partial(self.watcher.explain, of, name, time.monotonic() + ANSWER_S)
-            return JSONResponse(await self.in_thread(self._asked, ask))
+            return JSONResponse(await self.in_thread(self._explaining, ask))
         except FawkesError as error:
             return JSONResponse({"error": str(error)}, HTTPStatus.NOT_FOUND)
         except TimeoutError:
