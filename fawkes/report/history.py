@@ -12,6 +12,7 @@ from fawkes.core.deciding.tick import MOVES, MOVING
 from fawkes.core.values import decision
 from fawkes.core.values.effects import EndControl
 from fawkes.core.values.events import Reloaded, StandbySeen, Started
+from fawkes.core.values.lifecycle import ENDED_JOBS
 from fawkes.core.values.model import ClusterState, Facts, JobState, NodeLife, NodeState, Reason, Sample
 from fawkes.engine.ports import Entry
 from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Reader
@@ -235,6 +236,17 @@ def jobs(store: Reader) -> list[JobState]:
     """All jobs as they are now, those that have ended included, in the order of their submission."""
     states = [change.state for change in _latest(store, JOB, decision.PutJob)]
     return sorted(states, key=lambda state: (state.submitted_us, state.cluster, state.order))
+
+
+def span(store: Reader, job: str) -> tuple[int, int | None]:
+    """The time of the first step that names a job, and of the last one if it has ended (None: it has not)."""
+    first_us = last_us = 0
+    life = None
+    for entry in steps(store, store.mentions(JOB, job)):
+        first_us, last_us = first_us or entry.event.at_us, entry.event.at_us
+        puts = [each for each in entry.decision.changes if isinstance(each, decision.PutJob) and each.state.id == job]
+        life = puts[-1].state.life if puts else life
+    return first_us, last_us if life in ENDED_JOBS else None
 
 
 def samples(store: Reader) -> dict[str, Sample]:

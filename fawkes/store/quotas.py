@@ -170,15 +170,27 @@ class QuotaReader:
             else:
                 db.close()
 
-    def courses(self, job: str | None = None, after_us: int = 0) -> list[tuple[int, PeriodCourse]]:
-        """The time when and how applications stood after a time, oldest first; empty where nothing was recorded."""
+    def ends(self, late: Callable[[], bool]) -> None:
+        """End every query with FawkesError once ``late`` says so."""
+        if self._db is not None:
+            self._db.set_progress_handler(late, 100)
+
+    def courses(
+        self, job: str | None = None, after_us: int = 0, last_us: int | None = None
+    ) -> list[tuple[int, PeriodCourse]]:
+        """The time when and how applications stood, oldest first; empty where nothing was recorded.
+
+        From ``after_us`` to ``last_us``, of which alone rows are read (None: to the newest).
+        """
         if self._db is None:
             return []
         db = self._db
         stood: list[tuple[int, PeriodCourse]] = self._ask(
             lambda: [
                 (at_us, course)
-                for _, at_us, _, courses in _rows(db, after_us=after_us)
+                for _, at_us, _, courses in takewhile(
+                    lambda row: last_us is None or row[1] <= last_us, _rows(db, after_us=after_us)
+                )
                 for course in map(_course_of, cast(list[list[Any]], loads(courses)))
                 if at_us >= after_us and job in (None, course.job)
             ]

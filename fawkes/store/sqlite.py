@@ -66,6 +66,10 @@ class LedgerReader:
             self._db.close()
             raise
 
+    def ends(self, late: Callable[[], bool]) -> None:
+        """End every query with FawkesError once ``late`` says so."""
+        self._db.set_progress_handler(late, 100)
+
     def _check_end(self) -> None:
         with steps.looking(self._db):
             health.check_end(self._db, self.path, self._steps.last())

@@ -22,7 +22,7 @@ RULES = QuotaRules()
 
 
 def record(
-    folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1, job: str = "x"
+    folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1, job: str = "x", begun_us: int = 0
 ) -> list[tuple[int, str]]:
     """Two applications under way, so many periods long; when, and how each stood."""
     due_s = periods * every_us / US
@@ -32,7 +32,7 @@ def record(
         if count == restart_at:
             writer.close()
             writer, room = QuotaRecord(folder, POLICY, RULES), LoopState()
-        look = PeriodLook(at_us=count * every_us, seen=tuple(app.seen() for app in apps), nodes=NODES)
+        look = PeriodLook(at_us=begun_us + count * every_us, seen=tuple(app.seen() for app in apps), nodes=NODES)
         period = step(room, look, divide, RULES)
         writer.append(room, look, period)
         for app in apps:
@@ -49,8 +49,12 @@ def test_courses_come_back_and_are_decided_again_also_over_a_restart(tmp_path: P
     assert [(at_us, f"{c.job} {c.given:.3f}") for at_us, c in reader.courses()] == stood
     assert {course.job for _, course in reader.courses("x", after_us=100 * US)} == {"x"}
     assert min(at_us for at_us, _ in reader.courses("x", after_us=100 * US)) == 100 * US
+    assert {at_us for at_us, _ in reader.courses("x", 20 * US, 21 * US)} == {20 * US, 41 * US // 2, 21 * US}
     assert list(reader.differences(lambda policy: quota("edf_pure"))) == []
     assert reader.count() == 300
+    reader.ends(lambda: True)
+    with pytest.raises(FawkesError):
+        reader.courses()
 
 
 def test_a_policy_that_divides_otherwise_is_noticed(tmp_path: Path) -> None:

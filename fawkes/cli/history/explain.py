@@ -63,7 +63,7 @@ def explain(
         raise click.UsageError("Give one of TICK, --node, --cluster, --job and --last.")
     with ledger_of(site) as ledger:
         if job is not None:
-            explanation = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, job))
+            explanation = explain_job(ledger, job, lambda state: _waits_now(ledger, state), _courses(site, ledger, job))
         elif node is not None:
             explanation = why.explain_node(ledger, node)
         elif cluster is not None:
@@ -73,12 +73,13 @@ def explain(
         write(why.as_plain(explanation), output)
 
 
-def _courses(site: Site, job: str) -> Courses:
+def _courses(site: Site, ledger: Reader, job: str) -> Courses:
     """The course of a job under quotas; empty where none was recorded."""
+    from fawkes.report.history import span
     from fawkes.store.quotas import QuotaReader
 
     with closing(QuotaReader(site.state_dir)) as reader:
-        return reader.courses(job)
+        return reader.courses(job, *span(ledger, job))
 
 
 def _waits_now(ledger: Reader, job: JobState) -> Reason | None:

@@ -153,9 +153,11 @@ class Accounts:
     def __init__(self) -> None:
         self._jobs: dict[str, _Job] = {}
         self._running: dict[ClusterId, tuple[int, dict[str, int]]] = {}
+        self._sums: dict[ClusterId, Account] | None = None
 
     def follow(self, event: Event, reasons: Iterable[Reason]) -> None:
         """One more step; each has to come once, in the order of the ledger."""
+        self._sums = None
         if isinstance(event, Sampled):
             for reading in event.readings:
                 if not reading.error:
@@ -204,11 +206,12 @@ class Accounts:
         return Account() if job is None else job.account()
 
     def clusters(self) -> Mapping[ClusterId, Account]:
-        """The accounts of MR-clusters of whose tasks anything is known."""
-        sums: dict[ClusterId, Account] = {}
-        for job in self._jobs.values():
-            sums[job.cluster] = sums.get(job.cluster, Account()) + job.account()
-        return sums
+        """The accounts of MR-clusters of whose tasks anything is known; summed once for each step."""
+        if self._sums is None:
+            self._sums = {}
+            for job in self._jobs.values():
+                self._sums[job.cluster] = self._sums.get(job.cluster, Account()) + job.account()
+        return self._sums
 
 
 def _whole(value: object) -> int | None:

@@ -10,7 +10,6 @@ from fawkes.base.errors import UserError
 from fawkes.base.units import show_duration, show_time
 from fawkes.core.deciding.pool import Foreseen
 from fawkes.core.fairness.fairness import share_error
-from fawkes.core.preemption.account import Account
 from fawkes.core.state import alerts
 from fawkes.core.state.state import State
 from fawkes.core.values.model import ClusterState, NodeLife, NodeState, Reason
@@ -19,7 +18,7 @@ from fawkes.engine.ports import Entry
 from fawkes.report import history
 from fawkes.report.history import Move, Tick
 from fawkes.report.tables.node_rows import held_in_words
-from fawkes.report.tables.waste_rows import accounts_of, waste_in_words
+from fawkes.report.tables.waste_rows import account_of_cluster, waste_in_words
 from fawkes.report.words.facts import fold
 from fawkes.report.words.promises import masters_in_words
 from fawkes.report.words.sentences import held_by, sentence
@@ -224,7 +223,7 @@ def explain_cluster(store: Reader, name: str) -> Explanation:
     if state is None:
         known = [state.id for state in history.clusters(store)]
         raise UserError(f"there is no MR-cluster {name!r}", hint=f"There are: {', '.join(known) or 'none'}")
-    words = waste_in_words(accounts_of(store).clusters().get(state.id, Account()))
+    words = waste_in_words(account_of_cluster(store, state.id))
     lines = [Line(text) for text in (*cluster_in_words(state), *([words] if words else []))]
     recent: list[Line] = []
     for entry in history.steps(store, reversed(store.mentions(CLUSTER, name))):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import inf
 from typing import Any
 
 from fawkes.base.units import SECOND_US, counted, show_duration
 from fawkes.core.preemption.account import Account, Accounts
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterId
 from fawkes.report import history
 from fawkes.store.base import JOB, Reader
 
@@ -45,12 +48,25 @@ def accounts_of(store: Reader) -> Accounts:
 
 def account_of_job(store: Reader, name: str) -> Account:
     """The account of a job, by the steps between the first and the last one that name it."""
-    accounts, numbers = Accounts(), store.mentions(JOB, name)
-    for entry in store.entries(after=numbers[0] - 1) if numbers else ():
-        if entry.seq > numbers[-1]:
+    return _accounts_of_jobs(store, [name]).of_job(name)
+
+
+def account_of_cluster(store: Reader, name: ClusterId) -> Account:
+    """The account of an MR-cluster, by the steps from the first one that names its jobs of tasks to the end of all."""
+    jobs = [job for job in history.jobs(store) if job.cluster == name and job.spec.saves]
+    ended = all(job.life in ENDED_JOBS for job in jobs)
+    return _accounts_of_jobs(store, [job.id for job in jobs], ended=ended).clusters().get(name, Account())
+
+
+def _accounts_of_jobs(store: Reader, jobs: Iterable[str], *, ended: bool = True) -> Accounts:
+    accounts = Accounts()
+    numbers = [each for job in jobs if (steps := store.mentions(JOB, job)) for each in (steps[0], steps[-1])]
+    last = max(numbers, default=0) if ended else inf
+    for entry in store.entries(after=min(numbers) - 1) if numbers else ():
+        if entry.seq > last:
             break
         accounts.follow(entry.event, entry.decision.reasons)
-    return accounts.of_job(name)
+    return accounts
 
 
 def waste_in_words(account: Account) -> str:

@@ -134,10 +134,12 @@ class Page:
         self._version = 0
         self._looked_s = time.monotonic()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        # A question may take long, and no look at the ledger waits for it.
+        self._explaining = ThreadPoolExecutor(1, thread_name_prefix="explain")
 
-    async def in_thread(self, ask: Callable[[], T]) -> T:
-        """The value of ``ask``, called in the thread that reads the ledger; TimeoutError when that is busy for long."""
-        return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(self._thread, ask), ANSWER_S)
+    async def in_thread(self, thread: ThreadPoolExecutor, ask: Callable[[], T]) -> T:
+        """The value of ``ask``, called in a thread; TimeoutError when that is busy for long."""
+        return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(thread, ask), ANSWER_S)
 
     async def follow(self) -> None:
         """Look at the ledger again and again, until it is cancelled."""
@@ -169,7 +171,7 @@ class Page:
     async def course(self, request: Request) -> Response:
         """Curves over time: nodes by role, waiting tasks, discrimination and weight of each MR-cluster."""
         with suppress(TimeoutError):
-            return self._answer(request, await self.in_thread(self.watcher.course), "application/json")
+            return self._answer(request, await self.in_thread(self._thread, self.watcher.course), "application/json")
         return self._answer(request, b"", "")
 
     async def metrics(self, request: Request) -> Response:
@@ -188,11 +190,14 @@ class Page:
         """The reason why a node, an MR-cluster or a job is as it is."""
         of, name = request.path_params["of"], request.path_params["name"]
         try:
-            return JSONResponse(await self.in_thread(partial(self.watcher.explain, of, name)))
+            ask = partial(self.watcher.explain, of, name, time.monotonic() + ANSWER_S)
+            return JSONResponse(await self.in_thread(self._explaining, ask))
         except FawkesError as error:
             return JSONResponse({"error": str(error)}, HTTPStatus.NOT_FOUND)
         except TimeoutError:
-            return JSONResponse({"error": "the ledger is being read; ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
+            return JSONResponse(
+                {"error": "this takes too long; ask again, or use `fawkes explain`"}, HTTPStatus.SERVICE_UNAVAILABLE
+            )
 
     async def stream(self, request: Request) -> Response:
         """A server-sent event for each piece of news: the number of the newest step."""

@@ -1,6 +1,6 @@
 """The course of a pool for the page, folded step by step: curves over time, moves with their reasons, the latest steps.
 
-Each step is read once, and what is kept has a bound: a week of a large pool takes no more room than an hour.
+Each step is read once, and what is kept of curves, moves and steps has a bound. Sums of each job are kept for good.
 """
 
 from __future__ import annotations

@@ -121,18 +121,30 @@ class Watcher:
             self._curves = self._course.seq, _json(self._course.plain())
         return self._curves[1]
 
-    def explain(self, of: str, name: str) -> dict[str, Any]:
+    def explain(self, of: str, name: str, end_s: float = float("inf")) -> dict[str, Any]:
         """The reason why a node, an MR-cluster or a job is as it is; UserError for what the ledger does not know.
 
-        Of a job under quotas there are ``curves`` as well.
+        Of a job under quotas there are ``curves`` as well. It may be called in another thread: its readers are its own.
+        TimeoutError when it is not known at ``end_s`` of the monotonic clock.
         """
-        if of == "job":
-            with closing(QuotaReader(self._folder)) as reader:
-                courses = reader.courses(name)
-            return as_plain(explain_job(self._opened(), name, courses=courses)) | {"curves": curves(courses)}
-        if of not in _EXPLAIN:
+        if of != "job" and of not in _EXPLAIN:
             raise UserError(f"{of!r} cannot be explained", hint=f"There are: {', '.join(_EXPLAIN)}, job")
-        return as_plain(_EXPLAIN[of](self._opened(), name))
+
+        def late() -> bool:
+            return time.monotonic() > end_s
+
+        try:
+            with closing(LedgerReader(self._folder)) as ledger, closing(QuotaReader(self._folder)) as quotas:
+                ledger.ends(late)
+                quotas.ends(late)
+                if of != "job":
+                    return as_plain(_EXPLAIN[of](ledger, name))
+                courses = quotas.courses(name, *history.span(ledger, name))
+                return as_plain(explain_job(ledger, name, courses=courses)) | {"curves": curves(courses)}
+        except FawkesError:
+            if late():
+                raise TimeoutError from None
+            raise
 
     def close(self) -> None:
         """Give the file back."""

@@ -153,5 +153,6 @@ def test_the_parts_add_up_to_what_was_used(steps: list[Any]) -> None:
         parts = told.waste.wasted_s + told.waste.useful_s + told.unknown_s
         assert parts == pytest.approx(told.used_s, abs=1e-6)
         assert min(told.waste.killed_s, told.waste.useful_s, told.waiting_s, told.unknown_s, told.unseen) >= 0
+    assert accounts.clusters() is accounts.clusters()
     if accounts.clusters():
         assert accounts.clusters()[A].used_s == pytest.approx(sum(told.used_s for told in jobs), abs=1e-6)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fawkes.core.preemption.account import Account
 from fawkes.core.preemption.waste import Waste
-from fawkes.report.tables.waste_rows import TASKS, WASTE, waste_in_words, waste_row
+from fawkes.core.values.decision import Decision, PutJob
+from fawkes.core.values.events import Woke
+from fawkes.core.values.model import ClusterId, JobId, JobLife, JobSpec, JobState, Reason
+from fawkes.engine.ports import Entry
+from fawkes.report.tables.waste_rows import TASKS, WASTE, account_of_cluster, waste_in_words, waste_row
+from fawkes.store.base import JOB, Latest
 
 FULL = Account(
     waste=Waste(killed_s=60, dumping_s=20, restoring_s=10, useful_s=900),
@@ -56,3 +62,39 @@ def test_what_is_useful_is_not_known_without_readings() -> None:
 
 def test_a_row_has_the_keys_that_tables_ask_for() -> None:
     assert tuple(waste_row(FULL)) == (*WASTE, *TASKS)
+
+
+class _Steps:
+    """A ledger with a hundred steps: two MR-clusters, each with a job of tasks, of which every step kills one."""
+
+    def __init__(self, life: JobLife) -> None:
+        self.read, self.life = 0, life
+
+    def latest(self, kind: str) -> list[Latest]:
+        jobs = (
+            [
+                JobState(spec=JobSpec(id=JobId(f"j-{name}"), cluster=ClusterId(name), saves=True), life=self.life)
+                for name in "ab"
+            ]
+            if kind == JOB
+            else []
+        )
+        return [Latest(job.id, 1, PutJob(job)) for job in jobs]
+
+    def mentions(self, kind: str, subject: str) -> list[int]:
+        return [10, 11, 20] if subject == "j-a" else [1, 90]
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        for seq in range(after + 1, 101):
+            self.read += 1
+            facts = [{"job": f"j-{name}", "cluster": name, "how": "killed", "run_us": 1_000_000} for name in "ab"]
+            yield Entry(seq, Woke(at_us=seq), Decision(reasons=tuple(Reason("task-went", each) for each in facts)))
+
+
+@pytest.mark.parametrize(("life", "killed", "read"), [(JobLife.SUCCEEDED, 11, 12), (JobLife.RUNNING, 91, 91)])
+def test_of_an_mr_cluster_only_the_steps_of_its_own_jobs_are_read(life: JobLife, killed: int, read: int) -> None:
+    steps: Any = _Steps(life)
+    assert account_of_cluster(steps, ClusterId("a")).killed == killed
+    assert steps.read == read
+    assert account_of_cluster(steps, ClusterId("c")) == Account()
+    assert steps.read == read

@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from fawkes.report.tables.board import board
+from fawkes.report.tables.explain import Explanation
 from fawkes.report.web import app, looks
 from fawkes.report.web.app import STATIC, application, openapi
 from fawkes.report.web.looks import PageLook, Watcher
@@ -238,3 +239,25 @@ def test_a_defect_in_the_page_is_said_and_no_old_figure_stays(
         assert "ZeroDivisionError" in state["trouble"]
         assert client.get("/metrics").status_code == 503
     assert len(caplog.records) == 1
+
+
+def test_a_question_that_takes_too_long_ends_and_takes_nothing_else_away(
+    page: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def endless(ledger: Reader, name: str) -> Explanation:
+        try:
+            while True:
+                list(ledger.entries())
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(app, "ANSWER_S", 0.3)
+    monkeypatch.setitem(looks._EXPLAIN, "node", endless)
+    answer = page.get("/api/explain/node/n01", headers=BEARER)
+    assert (answer.status_code, "fawkes explain" in answer.text) == (503, True)
+    assert page.get("/metrics", headers=BEARER).status_code == 200
+    assert ended.wait(5)
+    monkeypatch.undo()
+    assert page.get("/api/explain/node/nobody", headers=BEARER).status_code == 404

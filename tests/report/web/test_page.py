@@ -16,7 +16,7 @@ import requests
 from fawkes.base.visible import visible
 from fawkes.core.values.events import HoldAsked
 from fawkes.offline.runs.folder import copied
-from fawkes.report.history import simulated
+from fawkes.report.history import simulated, span
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import as_plain, explain_node
 from fawkes.report.tables.explain_job import explain_job
@@ -100,7 +100,7 @@ def test_a_node_chosen_by_keyboard_shows_its_life(window: Browser, played: Reade
 
 def test_a_job_under_quotas_shows_its_course(window: Browser, played_ledger: Path, played: Reader) -> None:
     name = sorted(row["job"] for row in board(played, "jobs"))[0]
-    record(played_ledger, 40, job=name)
+    record(played_ledger, 40, job=name, begun_us=span(played, name)[0], every_us=1000)
     try:
         window.run(f"document.querySelector('[data-choose=\"{name}\"]').click()")
         window.until("document.querySelectorAll('#job-life figure path.planned').length === 2")
