@@ -22,12 +22,16 @@ _WHOLE = struct.Struct("hhqqi0q")
 
 
 class Holder(NamedTuple):
-    """The holder of a state folder; ``alive_us`` is its latest sign of life, ``since_us`` until it has started."""
+    """The holder of a state folder; ``alive_us`` is its latest sign of life, ``since_us`` until it has started.
+
+    ``says_end``: an orderly end blanks its text. 0.2.0 and earlier versions do not.
+    """
 
     host: str
     pid: int
     since_us: int
     alive_us: int = 0
+    says_end: bool = False
 
     def __str__(self) -> str:
         since = f" since {show_time(self.since_us)}" if self.since_us else ""
@@ -75,14 +79,18 @@ class StateLock:
 
 
 def holder(folder: Path) -> Holder | None:
-    """The process that writes to a state folder now; None when nobody does. The lock is not taken for this."""
+    """The process that writes to a state folder now; None when nobody does. The lock is not taken for this.
+
+    One of 0.2.0 or earlier is seen where the kernel lists its lock under the number that it has written down.
+    """
     try:
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
         kind, *_ = _WHOLE.unpack(fcntl.fcntl(file, fcntl.F_OFD_GETLK, _WHOLE.pack(fcntl.F_WRLCK, 0, 0, 0, 0)))
-        return None if kind == fcntl.F_UNLCK else _read(file)
+        by = _read(file)
+        return by if kind != fcntl.F_UNLCK or (by.pid and by.pid in _flocks(file)) else None
     finally:
         os.close(file)
 
@@ -90,7 +98,8 @@ def holder(folder: Path) -> Holder | None:
 def died(folder: Path) -> Holder | None:
     """The last process that wrote to a state folder, if it left no word of its end; None when it did, or still runs.
 
-    None also for one of another machine, whose lock this one may not see.
+    None also where that is not known: for one of another machine, whose lock this one may not see, and for one of an
+    older version, which never left a word.
     """
     with suppress(OSError):
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -99,25 +108,23 @@ def died(folder: Path) -> Holder | None:
         finally:
             os.close(file)
         # Looked at last: one that starts in between has the lock, and is no dead one.
-        if last.pid and last.host == socket.gethostname() and holder(folder) is None:
+        if last.says_end and last.host == socket.gethostname() and holder(folder) is None:
             return last
     return None
 
 
 def is_held(folder: Path) -> bool:
-    """True unless it is certain that no controller of any version has the lock: 0.1.0 left nothing for `holder` to see.
+    """True if a controller of any version has the lock: 0.1.0 left nothing for `holder` to see.
 
-    It is shared for a moment, in which no controller can start.
+    It is shared for a moment, in which no controller can start. OSError when that cannot be known.
     """
     try:
         file = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
-    except OSError:
-        return True
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
     finally:
         os.close(file)
@@ -126,13 +133,11 @@ def is_held(folder: Path) -> bool:
 
 def _stranger(file: int) -> RefusedError | None:
     """The error when only processes of other users hold the lock: no controller of this site is one of them."""
-    inode, own = os.fstat(file).st_ino, {0, os.geteuid()}
+    own = {0, os.geteuid()}
     holders: dict[int, int] = {}
     with suppress(OSError):
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            words = line.split()
-            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == str(inode):
-                holders[int(words[4])] = os.stat(f"/proc/{words[4]}").st_uid
+        for pid in _flocks(file):
+            holders[pid] = os.stat(f"/proc/{pid}").st_uid
     if not holders or own & set(holders.values()):
         return None
     pid, uid = next(iter(holders.items()))
@@ -143,15 +148,28 @@ def _stranger(file: int) -> RefusedError | None:
     )
 
 
+def _flocks(file: int) -> list[int]:
+    """The processes that have the lock of a file, as far as the kernel lists them."""
+    inode, pids = str(os.fstat(file).st_ino), []
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            words = line.split()
+            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == inode:
+                pids.append(int(words[4]))
+    return pids
+
+
 def _myself() -> Holder:
-    return Holder(socket.gethostname(), os.getpid(), time.time_ns() // 1000)
+    return Holder(socket.gethostname(), os.getpid(), time.time_ns() // 1000, says_end=True)
 
 
 def _read(file: int) -> Holder:
     try:
         said = json.loads(os.pread(file, 4096, 0))
         alive_us = os.fstat(file).st_mtime_ns // 1000
-        return Holder(str(said["host"]), int(said["pid"]), int(said["since_us"]), alive_us)
+        return Holder(
+            str(said["host"]), int(said["pid"]), int(said["since_us"]), alive_us, said.get("says_end") is True
+        )
     except (ValueError, TypeError, KeyError):
         # It was taken this moment: the text comes right after the lock.
         return Holder("this machine", 0, 0)

@@ -20,7 +20,7 @@ from fawkes.core.values.model import Plain
 from fawkes.engine.ports import Entry
 from fawkes.store import health, opening, steps
 from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
-from fawkes.store.lock import StateLock, is_held
+from fawkes.store.lock import LOCK_FILE, StateLock, is_held
 from fawkes.store.private import FOLDER_MODE
 from fawkes.store.record import (
     RecordError,
@@ -55,7 +55,7 @@ class LedgerReader:
             form = self._ask(lambda: file_format(self._db))
             health.check_format(self.path, form)
             if form < FORMAT:
-                if is_held(folder):
+                if self._is_held(folder, form):
                     # What it adds would not be in the copy.
                     hint = "End its controller, which is of an older version, and start `fawkes run`"
                     raise RefusedError(f"the ledger has the older format {form}", where=str(self.path), hint=hint)
@@ -69,6 +69,14 @@ class LedgerReader:
     def ends(self, late: Callable[[], bool]) -> None:
         """End every query with FawkesError once ``late`` says so."""
         self._db.set_progress_handler(late, 100)
+
+    def _is_held(self, folder: Path, form: int) -> bool:
+        try:
+            return is_held(folder)
+        except OSError as error:
+            hint = f"Whether its controller runs is not known: {error.strerror}. Ask as the owner of the state folder"
+            where = str(folder / LOCK_FILE)
+            raise RefusedError(f"the ledger has the older format {form}", where=where, hint=hint) from None
 
     def _check_end(self) -> None:
         with steps.looking(self._db):

@@ -38,6 +38,9 @@ def test_what_a_dead_process_wrote_is_no_lock(tmp_path: Path) -> None:
     assert holder(tmp_path) is None
     assert died(tmp_path) is None, "its lock may not be seen here"
     (tmp_path / LOCK_FILE).write_text(f'{{"host": "{os.uname().nodename}", "pid": 1, "since_us": 5}}')
+    assert died(tmp_path) is None, "0.2.0 leaves that text at an orderly end as well"
+    text = f'{{"host": "{os.uname().nodename}", "pid": 1, "since_us": 5, "says_end": true}}'
+    (tmp_path / LOCK_FILE).write_text(text)
     last = died(tmp_path)
     assert last is not None
     assert last.pid == 1
@@ -54,6 +57,19 @@ def test_a_lock_without_a_name_is_still_a_lock(tmp_path: Path, text: str) -> Non
     (tmp_path / LOCK_FILE).write_text(text)
     assert holder(tmp_path) == Holder("this machine", 0, 0)
     lock.close()
+
+
+def test_a_controller_of_0_2_0_is_seen_while_it_runs(tmp_path: Path) -> None:
+    """It takes the lock of which only /proc/locks tells."""
+    text = f'{{"host": "h", "pid": {os.getpid()}, "since_us": 5}}'
+    (tmp_path / LOCK_FILE).write_text(text)
+    assert holder(tmp_path) is None
+    with (tmp_path / LOCK_FILE).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        held_by = holder(tmp_path)
+        assert held_by is not None
+        assert held_by.pid == os.getpid()
+    assert holder(tmp_path) is None
 
 
 def test_looking_at_the_lock_takes_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,4 +134,5 @@ def test_a_lock_is_free_only_when_that_is_certain(tmp_path: Path) -> None:
     # What cannot be opened may be anybody's.
     (tmp_path / LOCK_FILE).unlink()
     (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
-    assert is_held(tmp_path)
+    with pytest.raises(OSError, match="symbolic links"):
+        is_held(tmp_path)

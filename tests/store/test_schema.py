@@ -12,6 +12,7 @@ import pytest
 
 from fawkes.base.errors import RefusedError
 from fawkes.store import schema
+from fawkes.store.lock import LOCK_FILE
 from fawkes.store.record import text_of
 from fawkes.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, file_format, migrate
 from fawkes.store.sqlite import LEDGER_FILE, Ledger, LedgerReader
@@ -116,6 +117,11 @@ def test_a_reader_leaves_an_older_ledger_alone_and_reads_a_copy(
         with pytest.raises(RefusedError, match=f"the ledger has the older format {FORMAT}"):
             LedgerReader(tmp_path)
         identity = ledger.identity()
+    (tmp_path / LOCK_FILE).rename(tmp_path / "aside")
+    (tmp_path / LOCK_FILE).symlink_to(LOCK_FILE)
+    with pytest.raises(RefusedError, match="Whether its controller runs is not known"):
+        LedgerReader(tmp_path)
+    (tmp_path / "aside").replace(tmp_path / LOCK_FILE)
     before = (tmp_path / LEDGER_FILE).read_bytes()
     with closing(LedgerReader(tmp_path)) as reader:
         assert reader.identity() == identity

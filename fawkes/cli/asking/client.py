@@ -21,9 +21,10 @@ from fawkes.base.errors import (
     UserError,
 )
 from fawkes.base.units import SECOND_US, show_duration
+from fawkes.base.version import __version__
 from fawkes.config.site.site import Site
 from fawkes.core.values.model import Facts, Plain, Reason
-from fawkes.live.controller.endpoint import SOCKET, peer_of, reachable
+from fawkes.live.controller.endpoint import LANGUAGE, SOCKET, peer_of, reachable
 
 #: any controller that works answers a short question within this time, on a busy machine too
 ALIVE_S = 8.0
@@ -31,6 +32,8 @@ ALIVE_S = 8.0
 _STUCK_S = 10.0
 #: of an answer that is passed on
 _MOST_BYTES = 1 << 24
+#: every version names a verb so that it does not know
+_UNKNOWN = f" /{LANGUAGE}".encode()
 _ERRORS: Mapping[int, type[FawkesError]] = {
     ExitStatus.USAGE: UserError,
     ExitStatus.TIMED_OUT: DeadlineError,
@@ -153,6 +156,24 @@ class Client:
 
     def _sent(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> http.client.HTTPResponse:
+        """The controller's answer. Of another version's controller that is RefusedError, except to a plain stop."""
+        if method != "POST":
+            return self._exchanged(method, path, body, headers)
+        # A controller that does not know dry runs or roles would do what it must not.
+        response = self._exchanged(method, f"/{LANGUAGE}{path[1:]}", body, headers)
+        if response.status != http.client.BAD_REQUEST or _UNKNOWN not in response.peek(_MOST_BYTES):
+            return response
+        response.close()
+        if path == "/stop" and not headers:
+            return self._exchanged(method, path, body, headers)
+        raise RefusedError(
+            f"the controller is of another version than this command ({__version__}), and was asked for nothing",
+            hint="Start it again with this version: `fawkes down --keep`, then `fawkes run`; or use its own commands",
+        )
+
+    def _exchanged(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str] | None
     ) -> http.client.HTTPResponse:
         if self.timeout_s > ALIVE_S and not self._heard:
             Client(self.site, timeout_s=ALIVE_S).alive()

@@ -35,7 +35,8 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
         row = known[name]
         if row is None:
             raise UserError(f"there is no job {name!r}", hint="`fawkes jobs` lists them")
-        if row["state"] in ENDED:
+        # Rows of 0.1.0 have no state: its controller then refuses the command.
+        if row.get("state") in ENDED:
             raise UserError(
                 f"the job {name!r} has already ended: it {how_it_stands(row['state'])}",
                 hint="There is nothing to cancel",
@@ -43,7 +44,7 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
         if dry_run:
             client.post("cancel", {"job": name}, dry_run=True)
             return
-        was = row["state"]
+        was = row.get("state")
         with followed(client, wait):
             client.post("cancel", {"job": name})
             done = "is out of the queue" if was == "queued" else f"was {was} and is being cancelled"

@@ -100,7 +100,8 @@ def _before_it_is_asked() -> Iterator[None]:
 
 
 def _there(client: Client) -> list[dict[str, Any]]:
-    return [row for row in client.rows("clusters") if row["state"] != GONE]
+    # Rows of 0.1.0 have no state, and `--keep` stops its controller as well.
+    return [row for row in client.rows("clusters") if row.get("state") != GONE]
 
 
 def _refuse(client: Client, discard: bool, force: bool) -> None:

@@ -154,6 +154,11 @@ def _first_kind(cluster: ClusterState) -> ClusterAlert | None:
         return known
     if cluster.life in (ClusterLife.WAITING, ClusterLife.ADMITTED):
         return ClusterAlert.WAITS
+    # 0.1.0 stored the bare error, which may begin with the name of any node.
+    if cluster.unreadable_us is not None:
+        return ClusterAlert.UNREADABLE
+    if cluster.life in (ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING):
+        return ClusterAlert.STAGE
     # Only an alert about a node began with a name.
     return ClusterAlert.STAGE if " " in cluster.alert.partition(": ")[0] else ClusterAlert.NODE
 

@@ -44,7 +44,7 @@ from fawkes.core.values.model import Plain, Reason
 from fawkes.live.base import limits
 from fawkes.live.controller.access import Access, Gate
 from fawkes.live.controller.asks import described, read_body, read_stop
-from fawkes.live.controller.endpoint import MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
+from fawkes.live.controller.endpoint import LANGUAGE, MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
 from fawkes.report.tables.explain import lines_of
 
 Query = Callable[[Mapping[str, str]], Plain]
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> None:
         url = urlsplit(self.path)
-        verb, dry_run = url.path.strip("/"), url.query == "dry_run=1"
+        verb, dry_run = url.path.strip("/").removeprefix(LANGUAGE), url.query == "dry_run=1"
         if url.query and not dry_run:
             # What is meant as a dry run must not be done.
             raise UserError(f"{cut(url.query)!r} is unknown", where=f"/{verb}", hint="Write ?dry_run=1, or nothing")

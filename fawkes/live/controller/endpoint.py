@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOCKET = "control.sock"
+LANGUAGE = "v1/"
+"""What precedes the verbs of this version's commands: a controller that would read them otherwise refuses them all."""
 MOST_BODY_BYTES = 1 << 20
 """The longest body of a request."""
 TOKEN, ROLE = "Fawkes-Token", "Fawkes-Role"

@@ -8,17 +8,24 @@ import pwd
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import ThreadingUnixStreamServer
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
 
-from fawkes.base.errors import UserError
+from fawkes.base.errors import RefusedError, UserError
 from fawkes.cli.asking.acting import fate
 from fawkes.cli.asking.client import Client, SilentError
+from fawkes.cli.history.web import passed
 from fawkes.cli.main import cli
+from fawkes.config.settings.tokens import Token
 from fawkes.config.site.site import Site
 from fawkes.core.values.events import CancelAsked, ResumeAsked
 from fawkes.core.values.model import Promise, Reason
@@ -53,6 +60,58 @@ def test_without_a_controller_each_says_how_to_start_one(run: Run, site: Path, w
     assert result.exit_code == 1
     assert result.stderr == f"fawkes: no controller is running for the site {site}. Start it with `fawkes run`\n"
     assert result.stdout == ""
+
+
+@pytest.fixture(params=["there is no command", "nothing is called"])
+def older(site: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    """What a controller is asked to do that heeds neither dry runs nor roles: 0.2.0, or 0.1.0, in its own words."""
+    deeds: list[str] = []
+
+    class Older(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(200, {})
+
+        def do_POST(self) -> None:
+            verb = urlsplit(self.path).path.strip("/")
+            if verb in ("resume", "stop"):
+                deeds.append(verb)
+                self.answer(200, {"refused": None, "facts": {}})
+            else:
+                what = f"{request.param} /{verb}"
+                self.answer(400, {"error": {"exit": 2, "what": what, "where": "", "hint": ""}})
+
+        def answer(self, status: int, body: object) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, template: str, *args: Any) -> None:
+            pass
+
+        def address_string(self) -> str:
+            return ""
+
+    (site / "state").mkdir(exist_ok=True)
+    with ThreadingUnixStreamServer(os.fspath(site / "state" / "control.sock"), Older) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield deeds
+        server.shutdown()
+        serving.join()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_older_controller_is_asked_for_nothing_but_its_end(site: Path, older: list[str], dry_run: bool) -> None:
+    client = Client(Site(site))
+    with pytest.raises(RefusedError, match="of another version than this command"):
+        client.post("resume", {}, dry_run=dry_run)
+    with pytest.raises(RefusedError, match="was asked for nothing"):
+        client.post("stop", {}, dry_run=True)
+    assert passed(Site(site), "POST", "/resume", b"{}", Token("vera", "viewer"))[0] == 403
+    assert passed(Site(site), "POST", "/stop", b"{}", Token("vera", "viewer"))[0] == 403
+    assert older == []
+    client.post("stop", {})
+    assert older == ["stop"]
 
 
 def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, world: World) -> None:

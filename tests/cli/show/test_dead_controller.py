@@ -14,7 +14,7 @@ from fawkes.cli.main import cli
 from fawkes.store.lock import LOCK_FILE
 
 #: what is in the lock of a controller that was killed
-DEAD = f'{{"host": "{gethostname()}", "pid": 77, "since_us": 5}}'
+DEAD = f'{{"host": "{gethostname()}", "pid": 77, "since_us": 5, "says_end": true}}'
 
 
 def run(site: Path, *words: str) -> Result:

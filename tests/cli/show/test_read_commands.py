@@ -293,7 +293,9 @@ def test_watching_shows_what_changes(site: Path) -> None:
     _until(master, b"VOLUNTARY MOVES ARE STOPPED: a visit")
     ledger.close()
     _until(master, b"no controller is running for this site")
-    (site / "state" / LOCK_FILE).write_text(f'{{"host": "{os.uname().nodename}", "pid": 77, "since_us": 5}}')
+    (site / "state" / LOCK_FILE).write_text(
+        f'{{"host": "{os.uname().nodename}", "pid": 77, "since_us": 5, "says_end": true}}'
+    )
     _until(master, b"NO CONTROLLER IS RUNNING")
     watcher.send_signal(signal.SIGINT)
     assert watcher.wait(timeout=20) == 130

@@ -70,6 +70,17 @@ def test_what_a_queued_cluster_was_stored_with_is_that_it_waits(cluster: Cluster
     assert alerts.about(replace(cluster, life=life, alert="waits for 2 more nodes"), ClusterAlert.WAITS)
 
 
+@pytest.mark.parametrize("life", [ClusterLife.DEPLOYING, ClusterLife.LOADING, ClusterLife.SAVING])
+def test_the_bare_error_of_a_stage_ends_with_the_stage(cluster: ClusterState, life: ClusterLife) -> None:
+    stored = replace(cluster, life=life, alert="node03: no answer within 10 s")
+    assert alerts.next_stage(stored).alert == ""
+
+
+def test_the_bare_error_of_masters_that_cannot_be_read_ends_when_they_can(cluster: ClusterState) -> None:
+    stored = replace(cluster, unreadable_us=1, alert="node03: no answer within 10 s")
+    assert alerts.about(stored, ClusterAlert.UNREADABLE)
+
+
 @pytest.mark.parametrize("kind", ClusterAlert)
 def test_an_alert_keeps_its_kind_whatever_its_detail_says(cluster: ClusterState, kind: ClusterAlert) -> None:
     for detail in ("blocks are missing in HDFS: 3", "node03: gone", "refused"):

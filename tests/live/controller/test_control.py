@@ -513,6 +513,13 @@ def test_what_is_meant_as_a_dry_run_is_not_done(start: Callable[..., Controller]
     assert controller.events == []
 
 
+def test_a_command_in_another_language_is_refused_by_its_verb(start: Callable[..., Controller], tmp_path: Path) -> None:
+    controller = start()
+    status, answer = post(tmp_path, "v9/resume", {})
+    assert (status, answer["error"]["what"], controller.events) == (400, "there is no command /v9/resume", [])
+    assert post(tmp_path, "v1/resume", {})[0] == 200
+
+
 def test_the_socket_of_a_killed_controller_is_taken_over(start: Callable[..., Controller], tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left, reachable(tmp_path) as address:
         left.bind(address)
