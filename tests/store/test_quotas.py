@@ -25,7 +25,7 @@ def record(
     folder: Path, periods: int, every_us: int = US // 2, *, restart_at: int = -1, job: str = "x", begun_us: int = 0
 ) -> list[tuple[int, str]]:
     """Two applications under way, so many periods long; when, and how each stood."""
-    due_s = periods * every_us / US
+    due_s = (begun_us + periods * every_us) / US
     apps = [App(goal(stage("0 a"), stage("1 b", "0 a"), job=name, due_s=due_s)) for name in (job, "y")]
     divide, room, writer, stood = quota("edf_pure"), LoopState(), QuotaRecord(folder, POLICY, RULES), []
     for count in range(periods):

@@ -64,7 +64,7 @@ def test_without_a_controller_each_says_how_to_start_one(run: Run, site: Path, w
 
 @pytest.fixture(params=["there is no command", "nothing is called"])
 def older(site: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
-    """What a controller is asked to do that heeds neither dry runs nor roles: 0.2.0, or 0.1.0, in its own words."""
+    """The requests to a controller that heeds neither dry runs nor roles: 0.2.0, or 0.1.0, in its own words."""
     deeds: list[str] = []
 
     class Older(BaseHTTPRequestHandler):

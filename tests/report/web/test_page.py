@@ -100,7 +100,9 @@ def test_a_node_chosen_by_keyboard_shows_its_life(window: Browser, played: Reade
 
 def test_a_job_under_quotas_shows_its_course(window: Browser, played_ledger: Path, played: Reader) -> None:
     name = sorted(row["job"] for row in board(played, "jobs"))[0]
-    record(played_ledger, 40, job=name, begun_us=span(played, name)[0], every_us=1000)
+    first_us, last_us = span(played, name)
+    assert last_us is not None
+    record(played_ledger, 40, job=name, begun_us=first_us, every_us=(last_us - first_us) // 40)
     try:
         window.run(f"document.querySelector('[data-choose=\"{name}\"]').click()")
         window.until("document.querySelectorAll('#job-life figure path.planned').length === 2")

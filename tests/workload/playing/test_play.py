@@ -370,7 +370,8 @@ def test_on_a_real_socket_that_goes_away_under_every_request(workload: WorkloadF
     (site / "inventory.toml").touch()
     shop = Shop(site / "state")
     try:
-        played = play(workload, Client(Site(site)), clock=Fast(), patience_us=10**12)
+        ready = with_data(workload, tmp_path / "made")
+        played = play(ready, Client(Site(site)), clock=Fast(), patience_us=10**12)
     finally:
         shop.server.close()
     assert sorted(shop.names) == sorted(post.name for post in played.posted)
