@@ -147,6 +147,21 @@ def containers(site: RealSite) -> int:
     return sum(int(node["numContainers"]) for node in site.yarn("alpha", "nodes")["nodes"]["node"])
 
 
+def test_3_masters_that_work_are_not_stopped_while_the_kdc_gives_no_ticket(realm: Realm) -> None:
+    """None could start, there or elsewhere, and those that run need none."""
+    site = realm.site
+    site.until("a copy", lambda: " old; a second copy goes to" in site.fawkes("status", "alpha"))
+    old, before, began = master_of(site), daemons(site), site.now()
+    with realm.kdc.hanging():
+        site.fawkes("move-masters", "alpha", "--now")
+        waits = site.until("a word of it", lambda: site.ledger.reasons("masters-wait", after=began))
+        assert "KDC" in str(waits[0].facts["error"])
+        assert daemons(site) == before
+    (moved,) = site.until("other masters", lambda: site.ledger.reasons("masters-moved", after=began))
+    assert (moved.facts["instead_of"], moved.facts["missing_files"]) == (old, 0)
+    succeeds(site, "after-move", COUNT)
+
+
 def test_4_a_lost_state_folder_is_adopted(realm: Realm) -> None:
     """Keys and certificate of the MR-cluster were in it; its daemons and a job go on."""
     site = realm.site

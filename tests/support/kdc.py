@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,22 @@ class Kdc:
         finally:
             server.kill()
             server.wait()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """The KDC takes requests while the block lasts, and answers them afterwards."""
+        (pid,) = [int(at.parent.name) for at in Path("/proc").glob("[0-9]*/cmdline") if self._serves(at)]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def _serves(self, cmdline: Path) -> bool:
+        with suppress(OSError):
+            own = f"KRB5_CONFIG={self.krb5_conf}".encode()
+            return cmdline.read_bytes().startswith(b"krb5kdc\0") and own in cmdline.with_name("environ").read_bytes()
+        return False
 
     def _run(self, words: Sequence[str]) -> None:
         subprocess.run(words, env={**os.environ, **self.environment}, check=True, capture_output=True, text=True)

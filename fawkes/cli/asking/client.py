@@ -117,7 +117,7 @@ class Client:
 
         ``dry_run``: nothing is done, and ``would`` of the facts has the reasons of the decision.
         """
-        with self._sent("POST", f"/{verb}?dry_run=1" if dry_run else f"/{verb}", json.dumps(body).encode()) as response:
+        with self._sent("POST", f"/{verb}?dry_run=1" if dry_run else f"/{verb}", _encoded(body)) as response:
             said = _answer(response)
         if said["refused"] is not None:
             raise TurnedDownError(Reason(said["refused"]["code"], said["refused"]["facts"]))
@@ -277,6 +277,15 @@ def _broken_off() -> SilentError:
     return SilentError(
         "the controller stopped answering in the middle of its answer", hint="`fawkes status` shows since when"
     )
+
+
+def _encoded(body: Mapping[str, Plain]) -> bytes:
+    for key, value in body.items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UserError("this is not UTF-8", where=key, hint="Write it in UTF-8") from None
+    return json.dumps(body).encode()
 
 
 def _answer(response: http.client.HTTPResponse) -> Any:

@@ -114,6 +114,12 @@ def test_an_older_controller_is_asked_for_nothing_but_its_end(site: Path, older:
     assert older == ["stop"]
 
 
+def test_a_text_that_is_not_utf_8_is_refused_by_its_key(site: Path) -> None:
+    """The shell hands bytes of another encoding on as they are."""
+    with pytest.raises(UserError, match=r"^reason: this is not UTF-8\. Write it in UTF-8"):
+        Client(Site(site)).post("drain", {"node": "node01", "reason": os.fsdecode(b"roh \xfc")})
+
+
 def test_the_socket_of_a_dead_controller_is_no_controller(run: Run, site: Path, world: World) -> None:
     assert world.server is not None
     os.link(site / "state" / "control.sock", site / "state" / "left")
