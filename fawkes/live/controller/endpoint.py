@@ -18,7 +18,7 @@ from pathlib import Path
 
 SOCKET = "control.sock"
 LANGUAGE = "v1/"
-"""What precedes the verbs of this version's commands: a controller that would read them otherwise refuses them all."""
+"""The beginning of the path of each command: a controller that would read its verb otherwise refuses all of them."""
 MOST_BODY_BYTES = 1 << 20
 """The longest body of a request."""
 TOKEN, ROLE = "Fawkes-Token", "Fawkes-Role"

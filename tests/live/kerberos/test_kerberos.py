@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -31,6 +30,7 @@ from fawkes.live.kerberos.kerberos import Kerberos, check_files, read_keytab
 from fawkes.live.kerberos.keytab import Principal, TicketError
 from fawkes.live.kerberos.tickets import Tickets, use_krb5_conf
 from tests.support.kdc import REALM, Kdc
+from tests.support.waiting import wait_for
 
 # It needs the packages of a KDC, which `make ready` installs.
 pytestmark = pytest.mark.slow
@@ -284,6 +284,12 @@ def test_nobody_waits_for_a_kdc_that_hangs_while_the_ticket_is_good(
             server[0].send_signal(signal.SIGCONT)
 
 
+def unread(port: int) -> bool:
+    """True if requests to a port of this machine wait for its program."""
+    lines = [line.split() for kind in ("udp", "tcp") for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and int(row[4].partition(":")[2], 16) for row in lines)
+
+
 def test_a_kdc_that_hangs_holds_up_only_who_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other threads go on, and so do requests to servers for which a ticket is there."""
     hanging = Kdc(tmp_path / "kdc", address="127.0.0.1", port=free_port())
@@ -302,7 +308,7 @@ def test_a_kdc_that_hangs_holds_up_only_who_needs_it(tmp_path: Path, monkeypatch
         server[0].send_signal(signal.SIGSTOP)
         waiting = threads.submit(tickets.session(OWN).begin)
         try:
-            time.sleep(1)
+            wait_for(lambda: unread(hanging.port), "a request that the KDC has not read")
             tickets.proof(WEB)
             tickets.check()
             assert not waiting.done()
