@@ -94,8 +94,7 @@ def story(running: RealSite) -> Story:
     site.until("nodes of alpha in beta", lambda: site.serving("beta", Role.TRANSIENT_CORE))
     with site.demand("alpha"):
         site.until("nodes of beta in alpha", lambda: site.ledger.reasons("evacuated", after=begin))
-        move = site.until("a node that went from one to the other", lambda: across(site))
-        told = site.fawkes("explain", "--node", move.node)
+        move, told = site.until("a node that went from one to the other, and is explained", lambda: explained(site))
         site.fawkes("submit", "beta", site.job("sort-b", SORT))
         site.until_ended("count-a", "starts", "count-b", "sort-b")
     site.until_settled()
@@ -110,10 +109,19 @@ def runs(site: RealSite) -> bool:
     return [row["state"] for row in site.applications("alpha", "count-a")] == ["RUNNING"]
 
 
-def across(site: RealSite) -> history.Move | None:
+def explained(site: RealSite) -> tuple[history.Move, str] | None:
+    """A move across and how it was told, if the node did not move again before that was read."""
+    move = across(site)
+    if move is None:
+        return None
+    told = site.fawkes("explain", "--node", move.node)
+    return (move, told) if across(site, move.node) == move else None
+
+
+def across(site: RealSite, *nodes: str) -> history.Move | None:
     """The latest move of some node, if that went from one MR-cluster to the other and has ended."""
     with closing(LedgerReader(site.site.state_dir)) as ledger:
-        latest = [moves[-1] for node in site.hosts if (moves := history.moves(ledger, node))]
+        latest = [moves[-1] for node in nodes or site.hosts if (moves := history.moves(ledger, node))]
     return next((m for m in latest if {m.source, m.target} == {"alpha", "beta"} and m.ended_us is not None), None)
 
 
