@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,17 @@ CASES = (*cases(), *inventories.CASES, *site_settings.CASES, *requests.CASES, *s
 NOBODY = 65534
 
 
-def named(cases: Iterator[Case]) -> list[object]:
-    return [pytest.param(case, id=f"{case.group}: {case.name}") for case in cases]
+RISKY = [case for case in CASES if case.risky]
+#: each has a process of its own, which takes a second: some of each group play in `make test`, the others by night
+FIRST = [case for _, cases in groupby(RISKY, key=lambda case: case.group) for case in islice(cases, 2)]
+
+
+def named(cases: Iterable[Case]) -> list[object]:
+    night = [case for case in RISKY if case not in FIRST]
+    return [
+        pytest.param(case, id=f"{case.group}: {case.name}", marks=[pytest.mark.nightly] if case in night else [])
+        for case in cases
+    ]
 
 
 def assert_ends_as_it_must(case: Case, folder: Path, run: Callable[[Path], Ended]) -> None:
@@ -59,7 +69,7 @@ def test_a_case_ends_with_a_message(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", named(case for case in CASES if case.risky))
+@pytest.mark.parametrize("case", named(RISKY))
 def test_a_case_that_could_hang_ends_in_time_and_in_little_memory(case: Case, tmp_path: Path) -> None:
     assert_ends_as_it_must(case, tmp_path, lambda folder: run_apart(folder, case.args))
 

@@ -346,10 +346,11 @@ def newcomer(bench: Bench) -> tuple[Host, Deploy]:
     return goal, Deploy(D, next(bench.versions), spec, members, goal.node)
 
 
-#: `make test` calls a deployment off once, `make drills` at its beginning and at its end as well
+#: a deployment is called off once, in `make drills` at its beginning and at its end as well
 MOMENTS_S = [3, *(pytest.param(after_s, marks=pytest.mark.drill) for after_s in (0, 1, 7))]
 
 
+@live_by_night
 @pytest.mark.parametrize("after_s", MOMENTS_S)
 def test_a_deployment_that_is_called_off_leaves_nothing(cluster: Bench, after_s: int) -> None:
     goal, deploy = newcomer(cluster)

@@ -92,7 +92,14 @@ def site(tmp_path: Path) -> Site:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly), None])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.nightly),
+        pytest.param(None, marks=pytest.mark.nightly),
+    ],
+)
 def test_lab_and_controller_end_with_their_process(number: int | None, site: Site) -> None:
     """However it ends: killed, interrupted, or done."""
     name = name_of_site(site.root)

@@ -161,6 +161,7 @@ def test_a_controller_waits_for_room_and_goes_on(small: Small) -> None:
     assert small.fawkes("events", "--verify")[0] == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="needs root and a mount namespace of its own")
 def test_a_controller_that_waits_for_room_can_be_stopped(small: Small) -> None:

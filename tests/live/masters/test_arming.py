@@ -44,6 +44,7 @@ def test_a_lost_disk_gets_the_image_and_a_part_of_the_journal(site: PairSite) ->
     assert (site.running(TO) >= {"namenode", "journalnode"}, site.cluster().second) == (True, TO)
 
 
+@pytest.mark.nightly
 def test_a_segment_that_is_in_a_journal_twice_is_set_aside_before_the_image_comes(site: PairSite) -> None:
     """With it the JournalNode lists no segments, and a NameNode without an image asks for all of them."""
     current = site.root(THIRD) / "journal" / NAME / "current"

@@ -115,6 +115,7 @@ def test_without_keytab_or_kdc_no_masters_are_stopped(site: PairSite, lost: str,
     works_without(site)
 
 
+@pytest.mark.nightly
 def test_masters_that_were_stopped_and_could_not_be_asked_go_on_with_the_journal(site: PairSite) -> None:
     """Without the KDC they could not start without it either."""
     cut_off(site)
@@ -145,6 +146,7 @@ def test_a_namenode_that_may_not_write_to_it_starts_again_without_it(site: PairS
     assert (site.root(TO) / "journal.before-2").exists(), "what it began is kept"
 
 
+@pytest.mark.nightly
 def test_a_try_that_was_cut_off_once_masters_ran_goes_on(site: PairSite) -> None:
     """A controller that takes over does not start the masters a second time."""
     cut_off(site)

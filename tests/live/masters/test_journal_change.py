@@ -90,6 +90,7 @@ def test_a_second_namenode_that_refuses_leaves_the_first_at_work(site: PairSite)
     assert site.arm(TO, NEW) == {"journal": list(NEW)}
 
 
+@pytest.mark.nightly
 def test_a_change_that_was_cut_off_between_the_swaps_goes_on(site: PairSite) -> None:
     site.refuses = {(OLD, ACTIVE)}
     with pytest.raises(RpcError):

@@ -198,6 +198,7 @@ def test_a_copy_is_not_placed_where_the_lease_does_not_allow_it(living: KeptSite
     assert not living.path(THIRD, "nn").exists()
 
 
+@pytest.mark.nightly
 def test_a_second_copy_that_is_damaged_is_not_what_is_placed(living: KeptSite) -> None:
     copy = living.round()
     (living.path(SECOND, "kept/nn") / living.nn.segment.name).write_bytes(b"damaged")
@@ -224,6 +225,7 @@ def test_the_copy_goes_on_with_the_new_masters(living: KeptSite) -> None:
     assert not (living.folder / "state" / f"{CLUSTER}.before").exists()
 
 
+@pytest.mark.nightly
 def test_what_the_copy_had_and_the_new_masters_have_not_is_set_aside(living: KeptSite) -> None:
     copy = living.round()
     living.keeper.place(copy, SECOND, living.lease(SECOND))

@@ -226,6 +226,7 @@ def test_stopped_masters_lose_nothing(site: Site) -> None:
     assert (site.root(TO) / "members" / "version").read_text() == "5\n"
 
 
+@pytest.mark.nightly
 def test_what_a_copy_may_lack_gets_no_numbers_of_lost_blocks(site: Site) -> None:
     site.silent = {OLD}
     site.copies.take(copied_us=23)
@@ -337,6 +338,7 @@ def test_the_data_of_an_earlier_move_is_not_that_of_this_one(site: Site) -> None
         site.move(version=8)
 
 
+@pytest.mark.nightly
 def test_a_move_that_fails_before_its_point_of_no_return_says_so(site: Site) -> None:
     """The core may then look at the old masters again, and take the copy for as young as it was."""
     site.silent = {OLD}
@@ -516,6 +518,7 @@ def test_nothing_was_begun_on_a_node_that_is_gone(site: Site) -> None:
     assert error.value.facts == {"alive": True, "silent": True}
 
 
+@pytest.mark.nightly
 def test_applications_end_unless_their_history_says_that_they_succeeded(site: Site) -> None:
     site.silent = {OLD}
     other = APPLICATION.replace("0001", "0002")

@@ -136,6 +136,7 @@ def test_a_former_masters_node_that_came_back_empty_works_at_once(site: PairSite
     assert not (site.root(OLD) / "nn").exists()
 
 
+@pytest.mark.nightly
 def test_a_takeover_starts_a_datanode_that_had_ended(site: PairSite) -> None:
     """It would hold up the takeover, and nobody repairs it before that has ended."""
     site.fleet.off = {OLD}
@@ -162,6 +163,7 @@ def test_a_second_namenode_that_does_not_answer_does_not_take_over(site: PairSit
     assert site.orders == []
 
 
+@pytest.mark.nightly
 def test_a_takeover_that_was_cut_off_goes_on(site: PairSite) -> None:
     """Old masters that answer by then change nothing: the journal is another one's."""
     site.told(TO, "namenode", ACTIVE)
@@ -193,6 +195,7 @@ def test_a_planned_takeover_swaps_both(site: PairSite) -> None:
     assert (site.cluster().master, site.clusters.moving(C)) == (TO, None)
 
 
+@pytest.mark.nightly
 def test_a_planned_takeover_that_is_refused_goes_back(site: PairSite) -> None:
     site.refuses = {(TO, ACTIVE)}
     with pytest.raises(StayError, match=r"c-1: its masters stay on node01: .*it is told to refuse"):

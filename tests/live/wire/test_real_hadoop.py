@@ -242,6 +242,7 @@ def test_a_decommissioned_node_with_a_block_being_written_is_not_safe(storing: T
     wait_for(lambda: node in storage(masters, soon()).in_service(), "a DataNode back in service")
 
 
+@pytest.mark.nightly
 def test_a_node_that_was_wiped_and_joins_again_at_once_costs_no_replica(storing: TinyHadoop) -> None:
     """HDFS counts the replicas of its former DataNode, and deletes real ones as soon as that is back in service."""
     masters, hdfs, cluster = storing.masters, Hdfs.of(storing.masters), ClusterId("c-1")

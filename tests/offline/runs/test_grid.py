@@ -300,6 +300,7 @@ def foreign(item: int) -> Row:
     raise Exception("ModuleNotFoundError(\"No module named 'fawkes.offline.runs'\")")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_dask_without_workers_or_with_those_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fawkes.offline.runs.work._WORKERS_S", 0.2)

@@ -147,7 +147,8 @@ def test_what_is_of_no_use_goes_with_all_that_it_needs(store: Store) -> None:
     assert store.images == []
 
 
-@pytest.mark.parametrize("verb", [pytest.param("drop", marks=pytest.mark.nightly), "leave"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("verb", ["drop", "leave"])
 def test_when_a_task_went_on_is_told_unless_it_ran_in_between_or_begins_again(store: Store, verb: str) -> None:
     assert (store.run("load", "fourth"), store.told) == (0, [])
     assert store.run("load", "fifth", saved="just") == 0

@@ -140,6 +140,7 @@ def test_every_class_that_is_named_is_in_a_jar(release: Release) -> None:
         assert Path(jar).is_file()
 
 
+@pytest.mark.nightly
 def test_a_damaged_jar_of_the_cache_is_named_and_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Maven brings it from its own store: nothing is downloaded again."""
     wanted = PINS[DEFAULT_VERSION]

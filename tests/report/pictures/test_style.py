@@ -112,6 +112,7 @@ def test_a_mark_that_is_there_is_explained(drawn: dict[str, Figure]) -> None:
     assert patterns[6] != ""
 
 
+@pytest.mark.nightly
 @pytest.mark.vectors
 @pytest.mark.slow
 def test_three_files_with_the_same_bytes_each_time(played: Reader) -> None:
