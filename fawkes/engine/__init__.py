@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import ne
 
 from fawkes.base.errors import BrokenError, HeldUpError
 from fawkes.core.deciding.invariants import unsound
@@ -176,14 +177,18 @@ def replay(
     load_policy: LoadPolicy,
     load_admission: LoadAdmission = no_admission,
     load_preemption: LoadPreemption = no_preemption,
+    differ: Callable[[Decision, Decision], bool] = ne,
 ) -> Iterator[Difference]:
-    """Decide every stored event again, from the first; yields where the decision differs from the stored one."""
+    """Decide every stored event again, from the first; yields where the decision differs from the stored one.
+
+    By default 1, 1.0 and True are the same.
+    """
     state = State()
     loads = Loads(load_policy, load_admission, load_preemption)
     for entry in entries:
         if not (loads.ready or isinstance(entry.event, Started)):
             raise BrokenError(f"entry {entry.seq} comes before the first start")
         decision = loads.decide(state, entry.event)
-        if decision != entry.decision:
+        if differ(decision, entry.decision):
             yield Difference(entry.seq, entry.event, entry.decision, decision)
         evolve(state, entry.event.at_us, entry.decision.changes)

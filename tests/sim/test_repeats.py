@@ -19,7 +19,7 @@ from fawkes.core.values.model import ClusterId, Node, NodeId, Role
 from fawkes.engine.ports import Entry
 from fawkes.policy import compile_policy
 from fawkes.sim.world import SimWorld
-from fawkes.store.record import dumps, event_of, loads, text_of, to_plain
+from fawkes.store.record import decision_of, dumps, event_of, loads, text_of, to_plain
 from tests.support.pools import Checked, policy, request, settings, started, submit
 
 
@@ -99,6 +99,13 @@ def through_text(run: Checked) -> list[Entry]:
 @pytest.mark.slow
 def test_events_that_were_written_and_read_decide_the_same() -> None:
     assert list(engine.replay(through_text(played()), compile_policy)) == []
+
+
+@pytest.mark.slow
+def test_decisions_that_were_written_and_read_are_written_the_same() -> None:
+    """A number that is read as another one, or as another kind of number, would decide otherwise after a restart."""
+    texts = [text_of(entry.decision) for entry in played().store.entries()]
+    assert [text_of(decision_of(loads(written))) for written in texts] == texts
 
 
 @pytest.mark.slow

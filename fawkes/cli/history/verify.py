@@ -18,6 +18,7 @@ from fawkes.config.site.site import Site
 from fawkes.core.values.events import Started
 
 if TYPE_CHECKING:
+    from fawkes.core.values.decision import Decision
     from fawkes.engine.ports import Entry
     from fawkes.store.sqlite import LedgerReader
 
@@ -55,7 +56,7 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
     """A row for each decision that does not come again; a decision is its text in the ledger."""
     from fawkes.engine import replay
     from fawkes.policy.worker.policies import load_admission, load_preemption, load_weighting
-    from fawkes.store.record import dumps, to_plain
+    from fawkes.store.record import text_of, to_plain
 
     version = ""
 
@@ -68,18 +69,20 @@ def _differences(ledger: LedgerReader, step: Step) -> Iterator[dict[str, Any]]:
                 step(f"step {entry.seq}")
             yield entry
 
-    for difference in replay(entries(), load_weighting, load_admission, load_preemption):
+    def differ(now: Decision, stored: Decision) -> bool:
+        return text_of(now) != text_of(stored)
+
+    for difference in replay(entries(), load_weighting, load_admission, load_preemption, differ):
         stored, now = to_plain(difference.stored), to_plain(difference.now)
-        if dumps(stored) != dumps(now):
-            yield {
-                "step": difference.seq,
-                "time": show_time(difference.event.at_us),
-                "kind": type(difference.event).__name__,
-                "decided_by": version,
-                "differs": _parts(stored, now),
-                "stored_decision": stored,
-                "new_decision": now,
-            }
+        yield {
+            "step": difference.seq,
+            "time": show_time(difference.event.at_us),
+            "kind": type(difference.event).__name__,
+            "decided_by": version,
+            "differs": _parts(stored, now),
+            "stored_decision": stored,
+            "new_decision": now,
+        }
 
 
 def _quotas(site: Site) -> tuple[int, list[dict[str, Any]]]:
@@ -105,4 +108,6 @@ def _quotas(site: Site) -> tuple[int, list[dict[str, Any]]]:
 
 def _parts(stored: Any, now: Any) -> list[str]:
     """The parts in which two decisions differ."""
-    return [part for part in ("changes", "effects", "reasons") if stored.get(part) != now.get(part)]
+    from fawkes.store.record import dumps
+
+    return [part for part in ("changes", "effects", "reasons") if dumps(stored.get(part)) != dumps(now.get(part))]

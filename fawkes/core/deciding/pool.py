@@ -110,7 +110,7 @@ def _started(view: State, event: events.Started, admission: Admission | None) ->
     """An engine takes over: the inventory as it is now, and every effect under way once more."""
     by = "" if event.admission is None else event.admission.sha256
     start = (event.version, event.pool, event.epoch, event.controller)
-    rules = PutRules(*start, event.settings, event.shadow, by, event.first_generation)
+    rules = PutRules(*start, event.settings, event.shadow, by, event.first_generation, _remembers(event))
     draft = Draft(view, event.at_us, rules, admission)
     draft.new_timer = True
     draft.change(rules)
@@ -130,8 +130,8 @@ def _started(view: State, event: events.Started, admission: Admission | None) ->
         if cluster.life in WITH_MASTERS:
             draft.touch(cluster.id)
     draft.expect("tick", draft.settings.period_us, version=view.last_tick.tick + 1)
-    if view.rules is not None and view.rules.admission != by:
-        deadlines.forget(draft)
+    if view.rules is not None:
+        _forget(draft, view.rules)
     jobs.watch_deadlines(draft)
     replace_core(draft)
     hand_out(draft, admit(draft))
@@ -141,7 +141,8 @@ def _started(view: State, event: events.Started, admission: Admission | None) ->
 def _reloaded(view: State, old: PutRules, event: events.Reloaded, admission: Admission | None) -> Decision:
     """Settings, policies or nodes are others; the next tick is due when it would be if these had always counted."""
     by = "" if event.admission is None else event.admission.sha256
-    draft = Draft(view, event.at_us, replace(old, settings=event.settings, admission=by), admission)
+    rules = replace(old, settings=event.settings, admission=by, remembers=_remembers(event))
+    draft = Draft(view, event.at_us, rules, admission)
     draft.change(draft.rules)
     draft.say("reloaded", by=event.by, changed=list(event.changed), restart=list(event.restart))
     if event.nodes is not None:
@@ -150,12 +151,24 @@ def _reloaded(view: State, old: PutRules, event: events.Reloaded, admission: Adm
     if due is not None and event.settings.period_us != old.settings.period_us:
         later_us = event.settings.period_us - old.settings.period_us
         draft.expect("tick", max(0, due.deadline_us + later_us - event.at_us), version=due.version)
+    _forget(draft, old)
     if by != old.admission:
-        deadlines.forget(draft)
         jobs.watch_deadlines(draft)
     draft.reply(event.ask, changed=list(event.changed), restart=list(event.restart))
     _go_on(draft)
     return draft.finish()
+
+
+def _remembers(event: events.Started | events.Reloaded) -> str:
+    return event.policy.sha256 if "memory" in event.policy.text else ""
+
+
+def _forget(draft: Draft, old: PutRules) -> None:
+    """Drop the memory of a policy that is no longer in force: another one would not understand it."""
+    if draft.rules.admission != old.admission:
+        deadlines.forget(draft)
+    if draft.rules.remembers != old.remembers and draft.tick.memory:
+        draft.change(replace(draft.tick, memory={}))
 
 
 def _take_over(draft: Draft, pending: PutPending) -> None:

@@ -69,7 +69,9 @@ def whole_nodes(total: int, weights: Mapping[Key, float], bounds: Mapping[Key, B
     parts = fill(total, weights, bounds)
     counts = {c: floor(part + 1e-9) for c, part in parts.items()}
     left = min(total, round(fsum(parts.values()))) - sum(counts.values())
-    order = sorted(parts, key=lambda c: (counts[c] - parts[c], c))
+    # Equal shares of a whole number differ in their last bits, from one tick to the next as well: a node would go to
+    # and fro between them.
+    order = sorted(parts, key=lambda c: (round(counts[c] - parts[c], 9), c))
     for c in order:
         if left <= 0:
             break

@@ -86,16 +86,28 @@ def _demand(answer: object) -> float:
 
 
 def plain_copy(value: Plain, depth: int = 0) -> Plain:
-    """A copy of a policy's memory as the ledger gives it back: lists, mappings with string keys, finite numbers."""
+    """A copy of a policy's memory as the ledger gives it back: lists, mappings by sorted text, finite numbers.
+
+    ValueError for anything else. A policy that finds its keys in another order after a restart would decide otherwise.
+    """
     if depth > DEEPEST:
         raise ValueError("the memory is nested too deeply")
     if isinstance(value, (list, tuple)):
         return [plain_copy(each, depth + 1) for each in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: plain_copy(each, depth + 1) for key, each in value.items()}
-    if value is None or type(value) in (bool, int, str) or (type(value) is float and isfinite(value)):
+        return {_text(key): plain_copy(value[key], depth + 1) for key in sorted(value)}
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or type(value) in (bool, int) or (type(value) is float and isfinite(value)):
         return value
     raise ValueError(f"the memory holds {value!r}; it may hold only numbers, strings, lists and mappings")
+
+
+def _text(value: str) -> str:
+    if not value.isascii():
+        # UnicodeEncodeError, a ValueError, for half of a pair: no ledger can hold it.
+        value.encode()
+    return str(value)
 
 
 def weights(values: Mapping[ClusterId, float]) -> dict[ClusterId, float]:

@@ -66,9 +66,17 @@ def _queue(draft: Draft, cluster: ClusterState, slots: int, master: int) -> tupl
     return Queue(tuple(_seen(draft, job, total) for job in jobs), total, free=free, fixed=True), held, len(busy)
 
 
+#: facts of the reasons about admission, which a number of a policy would replace
+_OURS = frozenset({"job", "cluster", "cpus", "stop", "asked", "free", "total", "error", "max_running_jobs"})
+
+
 def numbers(verdict: Verdict, free: int, total: int) -> Facts:
-    """The numbers behind a verdict, for its reason: CPUs asked, free and in all, and those that the policy names."""
-    return {"asked": verdict.asked, "free": free, "total": total, **verdict.why}
+    """The numbers behind a verdict, for its reason: CPUs asked, free and in all, and those that the policy names.
+
+    One with a name that Fawkes uses itself has "policy_" before it.
+    """
+    own = {f"policy_{name}" if name in _OURS else name: number for name, number in verdict.why.items()}
+    return {"asked": verdict.asked, "free": free, "total": total, **own}
 
 
 def waits(job: JobState, cluster: ClusterState, busy: int, why: Facts) -> Reason:
@@ -154,7 +162,7 @@ def _memory(draft: Draft, cluster: ClusterId) -> object:
 
 
 def forget(draft: Draft) -> None:
-    """Another policy is in force: it would not understand what the one before has remembered."""
+    """Drop what the admission policy has remembered of all MR-clusters."""
     for name, memory in draft.view.learned.items():
         if memory is not None:
             draft.change(PutLearned(name, None))

@@ -133,7 +133,9 @@ def let_in(draft: Draft, cluster: ClusterState, admitted: deadlines.Pass | None,
             _dropped(draft, job, numbers)
         elif verdict.cpus and verdict.cpus + admitted.master <= room and running < cluster.spec.max_running_jobs:
             room, running = room - verdict.cpus - admitted.master, running + 1
-            granted = replace(job, granted=verdict.cpus, granted_of=admitted.total, granted_why=dict(verdict.why))
+            # As the ledger gives them back: a policy learns from them, and would learn otherwise after a restart.
+            why = {name: float(number) for name, number in verdict.why.items()}
+            granted = replace(job, granted=verdict.cpus, granted_of=admitted.total, granted_why=why)
             draft.say("job-admitted", job=job.id, cluster=job.cluster, cpus=verdict.cpus, **numbers)
             _start(draft, granted)
         elif job.id == asks:

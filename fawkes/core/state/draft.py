@@ -193,7 +193,7 @@ class Draft:
         """Everything under way for this key."""
         return self._pending[key] if key in self._pending else self.view.pending.get(key)
 
-    def say(self, code: str, **facts: object) -> Reason:
+    def say(self, code: str, /, **facts: object) -> Reason:
         """Give a reason."""
         reason = Reason(code, facts)
         self.reasons.append(reason)

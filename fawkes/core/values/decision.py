@@ -144,8 +144,8 @@ class PutClosing:
 class PutRules:
     """The engine that is in charge, and its settings; from the last `Started`.
 
-    ``admission`` is the SHA-256 of the policy that lets jobs in; empty without one. ``first_generation``: see
-    `events.Started`.
+    ``admission`` is the SHA-256 of the policy that lets jobs in, ``remembers`` that of the one that weighs if it has a
+    memory; empty without one. ``first_generation``: see `events.Started`.
     """
 
     version: str
@@ -156,6 +156,7 @@ class PutRules:
     shadow: bool
     admission: str = ""
     first_generation: int = 0
+    remembers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -560,7 +560,9 @@ def test_verify_finds_a_decision_that_does_not_come_again(
     of_today: Path, tmp_path: Path, version: str, status: int
 ) -> None:
     reader = LedgerReader(of_today / "state")
-    copied(filled(_changed(reader.entries(), version)), tmp_path / "state")
+    copied(
+        filled(_changed(reader.entries(), version, lambda reasons: (*reasons, Reason("a-whim")))), tmp_path / "state"
+    )
     reader.close()
     result = CliRunner().invoke(cli, ["--site", str(tmp_path), "verify", "-o", "json"])
     assert result.exit_code == status
@@ -570,8 +572,20 @@ def test_verify_finds_a_decision_that_does_not_come_again(
     assert "1 differs" in result.stderr
 
 
-def _changed(entries: Iterable[Entry], version: str) -> Iterator[Entry]:
-    """The same steps as decided by ``version``, and one reason more at the request of c-2."""
+@pytest.mark.slow
+def test_verify_tells_a_number_from_one_of_another_kind(of_today: Path, tmp_path: Path) -> None:
+    def floats(reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        facts = {key: float(fact) if type(fact) is int else fact for key, fact in reasons[0].facts.items()}
+        return (replace(reasons[0], facts=facts), *reasons[1:])
+
+    with closing(LedgerReader(of_today / "state")) as reader:
+        copied(filled(_changed(reader.entries(), __version__, floats)), tmp_path / "state")
+    result = CliRunner().invoke(cli, ["--site", str(tmp_path), "verify", "-o", "json"])
+    assert [row["differs"] for row in json.loads(result.stdout)["rows"]] == [["reasons"]]
+
+
+def _changed(entries: Iterable[Entry], version: str, change: Callable[..., tuple[Reason, ...]]) -> Iterator[Entry]:
+    """The same steps as decided by ``version``, and with other reasons at the request of c-2."""
     for entry in entries:
         event, decision = entry.event, entry.decision
         if isinstance(event, Started):
@@ -581,5 +595,5 @@ def _changed(entries: Iterable[Entry], version: str) -> Iterator[Entry]:
             reasons = (*said, *(r for r in decision.reasons if r.code != "started"))
             decision = replace(decision, changes=changes, reasons=reasons)
         if isinstance(event, Requested) and event.spec.id == "c-2":
-            decision = replace(decision, reasons=(*decision.reasons, Reason("a-whim")))
+            decision = replace(decision, reasons=change(decision.reasons))
         yield Entry(entry.seq, event, decision)

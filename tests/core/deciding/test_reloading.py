@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Effect, Reply, WakeAt
 from fawkes.core.values.events import Reloaded
 from fawkes.core.values.model import ClusterId, NodeId, NodeLife
 from fawkes.core.values.settings import Settings
+from fawkes.policy import policy_text
 from fawkes.report import history
 from tests.support.desk import Desk
 from tests.support.pools import admission, policy, settings, started
@@ -85,6 +88,24 @@ def test_another_admission_policy_counts_from_then_on() -> None:
     reloaded(desk, settings())
     assert desk.state.rules is not None
     assert not desk.state.rules.admission
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_another_weighting_policy_begins_without_the_memory_of_the_one_before(restart: bool) -> None:
+    """Also one of the same name: somebody has changed its file."""
+    text = 'NAME = "OWN"\ndef measure(window, memory):\n    return 1.0, {}\n'
+    lists, counts = (policy_text("OWN", "own.py", text.format(value)) for value in ("[1]", "(memory or 0) + 1"))
+    desk = Desk(6, how=settings(), policy=lists)
+    desk.up("a")
+    desk.tick(a=1)
+    assert desk.state.last_tick.memory == {"a": [1]}
+    for _ in range(2):
+        if restart:
+            desk.tell(started(at_s=desk.now_s, how=settings(), policy=counts))
+        else:
+            reloaded(desk, settings(), policy=counts)
+        desk.tick(a=1)
+    assert desk.state.last_tick.memory == {"a": 2}
 
 
 def test_a_change_is_news_for_a_day_also_against_a_run_of_long_ago() -> None:

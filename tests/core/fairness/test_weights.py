@@ -84,8 +84,8 @@ def test_a_policy_that_raises_says_what() -> None:
 
 
 def test_a_memory_comes_back_as_the_ledger_would_give_it() -> None:
-    measured = measure_all(lambda window, memory: (1.0, {"last": (1, 2.5, None)}), windows(A), {})
-    assert measured.memory == {A: {"last": [1, 2.5, None]}}
+    measured = measure_all(lambda window, memory: (1.0, {"z": 0, "last": (1, 2.5, None)}), windows(A), {})
+    assert str(measured.memory[A]) == "{'last': [1, 2.5, None], 'z': 0}"
 
 
 def test_a_policy_cannot_change_what_was_stored_of_its_memory() -> None:
@@ -102,6 +102,11 @@ def test_a_policy_cannot_change_what_was_stored_of_its_memory() -> None:
 @pytest.mark.parametrize("memory", [{1: 2}, {1, 2}, math.nan, object(), b"bytes", [[[]] * 3, {"a": {"b": 1j}}]])
 def test_a_memory_that_no_ledger_could_keep_is_refused(memory: Any) -> None:
     assert "the memory holds" in measure_all(lambda window, kept: (1.0, memory), windows(A), {}).failed
+
+
+@pytest.mark.parametrize("memory", ["\ud800", {"\ud800": 1}])
+def test_a_memory_with_half_a_character_is_refused(memory: Any) -> None:
+    assert "surrogates not allowed" in measure_all(lambda window, kept: (1.0, memory), windows(A), {}).failed
 
 
 def test_a_memory_without_an_end_is_refused() -> None:

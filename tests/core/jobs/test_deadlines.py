@@ -515,3 +515,28 @@ def test_verdicts_are_carried_out_in_the_order_of_the_policy() -> None:
     assert started(desk) == []
     read(desk)
     assert [name for name, _ in started(desk)] == ["a-1", "a-0"]
+
+
+#: a policy that gives its one number any name, and remembers it as it was
+NAMES = """
+from fawkes.policy import Ask, by_request
+NAME = "NAMES"
+def admit(queue, memory):
+    return by_request(queue, lambda job: Ask(1, why={"%s": 7}), priority="ttd")
+def learn(done, memory):
+    return repr(done.why)
+def late(job, memory):
+    return True
+"""
+
+
+@pytest.mark.parametrize("name", ["code", "self", "job", "cluster", "cpus", "stop", "asked", "free", "total", "rung"])
+def test_a_number_of_a_policy_may_have_any_name(name: str) -> None:
+    desk = desk_with("names", text=NAMES % name)
+    submit(desk, 1)
+    facts = desk.said("job-admitted")[-1]
+    assert [facts[key] for key in ("job", "cluster", "cpus", "asked", "free", "total")] == ["a-1", "a", 1, 1, 20, 20]
+    assert 7 in facts.values()
+    runs(desk, "a-1")
+    succeeds(desk, "a-1", 1.0)
+    assert learned(desk) == f"{{{name!r}: 7.0}}"

@@ -103,7 +103,7 @@ def test_whoever_leaves_the_language_has_no_rights(way: str, tmp_path: Path, lis
         ends[{name!r}] = f'{{error}}'"""
     _, ends = load_weighting(policy(f"{body}\n    return 1, ends", "window, memory"), Settings())(WINDOW, None)
     assert isinstance(ends, dict)
-    assert list(ends) == list(DEEDS)
+    assert ends.keys() == DEEDS.keys()
     assert {name: end for name, end in ends.items() if not re.search(NOT_PERMITTED, str(end))} == {}
     assert secret.read_text() == "of the controller"
     assert not target.exists()
