@@ -197,11 +197,24 @@ def _demand(draft: Draft, reading: Reading, busy: list[JobState], queued: Waitin
     in_yarn = (reading.jobs_waiting or 0) + (reading.jobs_running or 0)
     return _Demand(
         queued.jobs,
-        queued.tasks,
+        queued.tasks + sum(_unsplit(job, reading) for job in pending),
         _waiting_bytes(pending, queued) if reading.jobs_waiting == len(own) else None,
         fsum(ratios) / len(ratios) if ratios else (0.0 if quiet else None),
         queued.jobs + len(busy) - len(ratios) + max(0, in_yarn - len(busy)),
     )
+
+
+def _unsplit(job: JobState, reading: Reading) -> int:
+    """The tasks of a job beyond the one that YARN counts before it has split it, as far as they are known.
+
+    Without them its demand would fall as soon as YARN has it, and nodes would leave it. Of a job with several
+    applications only the first one counts: what it tells is the tasks of all of them.
+    """
+    tag = tag_of(job.id, job.attempt)
+    later = any(work.tag == tag and work.application != job.application for work in reading.work or ())
+    if tag not in reading.unsplit or job.own or (job.application and later):
+        return 0
+    return max(0, job.spec.tasks - 1)
 
 
 def _waiting_bytes(pending: list[JobState], queued: Waiting) -> int | None:

@@ -521,9 +521,10 @@ class Reading:
 
     ``waiting`` means no task started. ``tasks_ready`` are the waiting tasks that lack nothing but room: reduces whose
     maps have not got far enough are not among them (None: all that wait are). ``waiting_tags`` has a tag for each
-    waiting application that Fawkes started. ``jobs_done`` and ``tasks_done`` count since deployment. ``output_bytes``
-    is what was written since activation. ``node_bytes``, ``node_masters`` speak of nodes that may leave: HDFS bytes,
-    ApplicationMasters. ``hdfs_ops`` counts what users and their jobs asked of the NameNode: a change is use.
+    waiting application that Fawkes started, ``unsplit`` for those that count as one task, because nobody has told more.
+    ``jobs_done`` and ``tasks_done`` count since deployment. ``output_bytes`` is what was written since activation.
+    ``node_bytes``, ``node_masters`` speak of nodes that may leave: HDFS bytes, ApplicationMasters. ``hdfs_ops`` counts
+    what users and their jobs asked of the NameNode: a change is use.
     ``jobs_foreign`` are live jobs that Fawkes did not submit. ``missing_blocks`` and ``thin_blocks`` (with too few
     replicas) are the NameNode's own counts: they lag. ``master_slots`` of the slots go to each ApplicationMaster;
     ``masters`` counts those that hold a container. ``work`` has how far each attempt of a job has got that YARN knows.
@@ -540,6 +541,7 @@ class Reading:
     tasks_running: int | None = None
     tasks_ready: int | None = None
     waiting_tags: tuple[str, ...] = ()
+    unsplit: tuple[str, ...] = ()
     slots_used: int | None = None
     slots_total: int | None = None
     output_bytes: int | None = None

@@ -82,7 +82,7 @@ class Tasks:
     """Tasks of one application at one moment; ``ready`` are those of the waiting ones that lack nothing but room.
 
     ``progress`` is what `core.sight.Work` says; None where its ApplicationMaster does not answer. ``inside``: they run
-    in the ApplicationMaster's own container. ``stream`` is what a stream tells of itself.
+    in the ApplicationMaster's own container. ``stream`` is what a stream tells of itself. ``unsplit``: not known yet.
     """
 
     waiting: int = 0
@@ -92,6 +92,7 @@ class Tasks:
     progress: float | None = None
     inside: bool = False
     stream: StreamSeen | None = None
+    unsplit: bool = False
 
     @property
     def started(self) -> bool:
@@ -152,7 +153,8 @@ def _read(target: Target, memory: ReaderMemory, deadline: Deadline) -> Reading:
         tasks_waiting=sum(counted.waiting for counted in in_slots),
         tasks_running=sum(counted.running for counted in in_slots),
         tasks_ready=sum(counted.ready for counted in in_slots),
-        waiting_tags=tuple(sorted(t for app in waiting for t in app.tags if t.startswith(OWN_TAGS))),
+        waiting_tags=_own_tags(waiting),
+        unsplit=_own_tags(app for app in waiting if tasks[app.id].unsplit),
         slots_used=used,
         slots_total=total,
         master_slots=target.master_slots,
@@ -201,17 +203,17 @@ def slots(nodes: Iterable[ComputeNode], task_mb: int, task_vcores: int) -> tuple
     return used, total
 
 
+def _own_tags(apps: Iterable[YarnApplication]) -> tuple[str, ...]:
+    return tuple(sorted(tag for app in apps for tag in app.tags if tag.startswith(OWN_TAGS)))
+
+
 def _output(used_bytes: int | None, mark_bytes: int | None) -> int | None:
     return None if used_bytes is None or mark_bytes is None else max(0, used_bytes - mark_bytes)
 
 
 def _masters_on(masters: MasterAddresses, live: Iterable[YarnApplication]) -> dict[NodeId, int]:
-    counts: dict[NodeId, int] = {}
-    for app in live:
-        node = masters.node(app.master) if app.master else None
-        if node is not None:
-            counts[node] = counts.get(node, 0) + 1
-    return counts
+    nodes = (masters.node(app.master) for app in live if app.master)
+    return dict(Counter(node for node in nodes if node is not None))
 
 
 # --- the tasks of live applications
@@ -220,17 +222,16 @@ def _masters_on(masters: MasterAddresses, live: Iterable[YarnApplication]) -> di
 def _tasks(
     masters: MasterAddresses, live: Sequence[YarnApplication], memory: ReaderMemory, deadline: Deadline
 ) -> dict[str, Tasks]:
-    """The tasks of each application that has not ended by now.
+    """The tasks of each application that has not ended by now; one without an ApplicationMaster counts as one.
 
-    One without an ApplicationMaster has one task as far as anybody knows. Those whose ApplicationMaster said nothing
-    last time are asked last.
+    Those whose ApplicationMaster said nothing last time are asked last.
     """
     patience = deadline.within(deadline.left() * _MASTERS_PART)
     known: dict[str, Tasks] = {}
     silent: set[str] = set()
     for app in sorted(live, key=lambda app: app.id in memory.silent):
         if app.state != RUNNING:
-            known[app.id] = Tasks(waiting=1, ready=1)
+            known[app.id] = Tasks(waiting=1, ready=1, unsplit=True)
             continue
         ask = _MASTERS.get(app.kind)
         answer = ask(masters, app, patience.within(memory.master_s)) if ask else None
@@ -358,7 +359,7 @@ def mapreduce_tasks(job: Mapping[str, Any]) -> Tasks | None:
     maps, maps_done, maps_running, reduces, reduces_done, reduces_running = figures
     progress = sum(percent(job.get(f"{kind}Progress")) or 0.0 for kind in ("map", "reduce"))
     if maps + reduces == 0:
-        return Tasks(waiting=1, ready=1, progress=progress)
+        return Tasks(waiting=1, ready=1, progress=progress, unsplit=True)
     maps_waiting = max(0, maps - maps_done - maps_running)
     reduces_waiting = max(0, reduces - reduces_done - reduces_running)
     # While maps run, reduces wait for these; a next job that had to wait for the reduces would leave their room empty.
@@ -404,10 +405,9 @@ def _work(
     """The progress of Fawkes's own attempts, by tag: what a command runs has several applications with one."""
     works: dict[str, Work] = {}
     for app in live:
-        for tag in app.tags if app.id in tasks else ():
-            if tag.startswith(OWN_TAGS):
-                now = _work_of(app, tag, tasks[app.id], nodes, task_mb)
-                works[tag] = _together(works[tag], now) if tag in works else now
+        for tag in _own_tags([app]) if app.id in tasks else ():
+            now = _work_of(app, tag, tasks[app.id], nodes, task_mb)
+            works[tag] = _together(works[tag], now) if tag in works else now
     return tuple(works[tag] for tag in sorted(works))
 
 

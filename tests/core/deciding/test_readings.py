@@ -9,6 +9,7 @@ import pytest
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.events import Progress
 from fawkes.core.values.model import ClusterId, ClusterLife, Sample
+from fawkes.core.values.sight import Work
 from tests.support.desk import Desk
 from tests.support.pools import policy
 
@@ -72,6 +73,18 @@ def test_beside_jobs_of_its_own(
     sample = sampled(desk, **reading)
     assert (sample.bytes_waiting, sample.job_slowdown) == (waiting_bytes, slowdown)
     assert sample.without_reference == without_reference
+
+
+def test_a_job_keeps_its_demand_while_yarn_has_not_split_it() -> None:
+    """As in the simulator: it would lose nodes in the moment in which it is handed to YARN."""
+    desk = desk_with(2, tasks=13)
+    desk.job("a-0", Progress.RUNNING, started_us=0, application="app-1")
+    yarn = {"jobs_waiting": 1, "tasks_waiting": 1, "waiting_tags": OWN}
+    first = {"unsplit": OWN, "work": (Work(tag=OWN[0], application="app-1", waiting=1),)}
+    assert sampled(desk, **yarn, **first).tasks_waiting == 26
+    second = {"unsplit": OWN, "work": (Work(tag=OWN[0], application="app-2", waiting=1),)}
+    assert sampled(desk, **yarn, **second).tasks_waiting == 14, "nobody knows how many are left for it"
+    assert sampled(desk, **{**yarn, "tasks_waiting": 12}).tasks_waiting == 25, "it is split"
 
 
 def test_a_job_of_ours_that_yarn_does_not_know_yet_hides_nothing() -> None:

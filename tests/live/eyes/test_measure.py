@@ -43,6 +43,7 @@ def test_one_reading_of_a_working_cluster(server: Server) -> None:
         tasks_running=4,
         tasks_ready=2,
         waiting_tags=("fawkes-b", "fawkes-c"),
+        unsplit=("fawkes-b", "fawkes-c"),
         slots_used=1,
         slots_total=8,
         master_slots=1,
@@ -229,14 +230,15 @@ def test_a_job_without_a_started_task_waits_though_its_applicationmaster_runs(se
     server.answers[am(ONE)] = said((10, 0, 0), (1, 0, 0))
     reading = read(server)
     assert (reading.jobs_waiting, reading.jobs_running, reading.tasks_waiting) == (1, 0, 11)
-    assert reading.waiting_tags == ("fawkes-a",)
+    assert (reading.waiting_tags, reading.unsplit) == (("fawkes-a",), ())
 
 
 @pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"])
 def test_an_application_without_an_applicationmaster_is_one_task(server: Server, state: str) -> None:
-    server.answers[APPS] = live(app(state=state, runningContainers=-1))
+    server.answers[APPS] = live(app(state=state, runningContainers=-1, applicationTags="fawkes-a"))
     reading = read(server)
     assert (reading.jobs_waiting, reading.tasks_waiting, reading.tasks_running) == (1, 1, 0)
+    assert reading.unsplit == ("fawkes-a",)
     assert [path for path, _ in server.asked if path.startswith("/proxy/")] == []
 
 
@@ -271,7 +273,7 @@ def test_an_application_alone_with_its_master_is_one_task_as_far_as_anybody_know
         ((10, 4, 6), (1, 0, 0), Tasks(waiting=1, running=4, done=6)),
         ((10, 0, 0), (2, 0, 0), Tasks(waiting=12, ready=10)),
         ((10, 0, 10), (2, 0, 0), Tasks(waiting=2, done=10, ready=2)),
-        ((0, 0, 0), (0, 0, 0), Tasks(waiting=1, ready=1)),
+        ((0, 0, 0), (0, 0, 0), Tasks(waiting=1, ready=1, unsplit=True)),
         ((10, 0, 10), (2, 1, 1), Tasks(waiting=0, running=1, done=11)),
         # A speculative attempt must not make up for a task that waits elsewhere.
         ((10, 3, 8), (2, 0, 0), Tasks(waiting=2, running=3, done=8)),
