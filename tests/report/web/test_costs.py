@@ -1,4 +1,4 @@
-"""What a look at a pool costs does not grow with what has ended in it: counted, not timed."""
+"""The cost of a look at a pool does not grow with what has ended in it: counted, not timed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def started(folder: Path, read: Counter[str]) -> tuple[Counter[str], Counter[str], int]:
-    """What the first look of a page reads, what the next one with news reads, and how long that is."""
+    """Counts of all that the first look of a page reads, and the next one with news, and its MR-clusters."""
     watcher = Watcher(folder)
     read.clear()
     known = samples(watcher.look().metrics)
