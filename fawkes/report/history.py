@@ -232,9 +232,10 @@ def clusters(store: Reader) -> list[ClusterState]:
     return sorted(states, key=lambda state: (state.requested_us, state.id))
 
 
-def jobs(store: Reader) -> list[JobState]:
-    """All jobs as they are now, those that have ended included, in the order of their submission."""
-    states = [change.state for change in _latest(store, JOB, decision.PutJob)]
+def jobs(store: Reader, *, ended: bool = True) -> list[JobState]:
+    """All jobs as they are now, or those that have not ``ended``, in the order of their submission."""
+    rows = store.latest(JOB, None if ended else lambda _, put: put["state"].get("life") not in ENDED_JOBS)
+    states = [row.change.state for row in rows if isinstance(row.change, decision.PutJob)]
     return sorted(states, key=lambda state: (state.submitted_us, state.cluster, state.order))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fawkes.core.values.decision import (
     AddSample,
@@ -40,6 +40,10 @@ class Latest:
     change: Change
 
 
+Telling = Callable[[str, Any], bool]
+"""A question about a subject and its latest change, as plain data."""
+
+
 class Reader(Protocol):
     """Reading access to a store while another process may write to it."""
 
@@ -55,8 +59,11 @@ class Reader(Protocol):
     def seq_at(self, at_us: int) -> int:
         """The number of the last step before that time; 0 when there is none."""
 
-    def latest(self, kind: str) -> list[Latest]:
-        """The latest change of each subject of a kind (see `place`), by subject."""
+    def latest(self, kind: str, telling: Telling | None = None) -> list[Latest]:
+        """The latest change of each subject of a kind (see `place`), by subject.
+
+        With ``telling`` of those only of which that is true: others are not decoded.
+        """
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""

@@ -10,7 +10,8 @@ from fawkes.core.values.decision import Decision, DropPending
 from fawkes.core.values.events import Event, Started
 from fawkes.core.values.model import Plain
 from fawkes.engine.ports import Entry
-from fawkes.store.base import Identity, Latest, mentioned, place
+from fawkes.store.base import Identity, Latest, Telling, mentioned, place
+from fawkes.store.record import to_plain
 
 
 class MemoryStore:
@@ -50,10 +51,11 @@ class MemoryStore:
         """The number of the last step before that time; 0 when there is none."""
         return bisect_left(self._entries, at_us, key=lambda entry: entry.event.at_us)
 
-    def latest(self, kind: str) -> list[Latest]:
-        """The latest change of each subject of a kind, by subject."""
+    def latest(self, kind: str, telling: Telling | None = None) -> list[Latest]:
+        """The latest change of each subject of a kind, by subject; with ``telling`` only of which that is true."""
         self._catch_up()
-        return [row for _, row in sorted(self._latest.get(kind, {}).items())]
+        rows = sorted(self._latest.get(kind, {}).items())
+        return [row for name, row in rows if telling is None or telling(name, to_plain(row.change))]
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""

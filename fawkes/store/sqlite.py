@@ -9,6 +9,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from fawkes.core.values.events import Event, Started
 from fawkes.core.values.model import Plain
 from fawkes.engine.ports import Entry
 from fawkes.store import health, opening, steps
-from fawkes.store.base import PENDING, Identity, Latest, mentioned, place
+from fawkes.store.base import PENDING, Identity, Latest, Telling, mentioned, place
 from fawkes.store.lock import LOCK_FILE, StateLock, is_held
 from fawkes.store.private import FOLDER_MODE
 from fawkes.store.record import (
@@ -120,11 +121,15 @@ class LedgerReader:
         """The number of the last step before that time; 0 when there is none."""
         return self._ask(lambda: self._steps.seq_at(at_us))
 
-    def latest(self, kind: str) -> list[Latest]:
-        """The latest change of each subject of a kind, by subject."""
+    def latest(self, kind: str, telling: Telling | None = None) -> list[Latest]:
+        """The latest change of each subject of a kind, by subject; with ``telling`` only of which that is true."""
         query = "SELECT subject, seq, change FROM latest WHERE kind = ? ORDER BY subject"
         rows = self._ask(lambda: self._db.execute(query, (kind,)).fetchall())
-        return [Latest(subject, seq, self._change(kind, subject, seq, text)) for subject, seq, text in rows]
+        return [
+            Latest(subject, seq, self._change(kind, subject, seq, stored))
+            for subject, seq, stored in rows
+            if telling is None or self._look(partial(telling, subject), kind, subject, seq, stored)
+        ]
 
     def mentions(self, kind: str, subject: str | None = None) -> list[int]:
         """The numbers of the steps that changed or gave a reason for a subject (None: any of the kind), ascending."""
@@ -227,9 +232,12 @@ class LedgerReader:
         self._db.close()
 
     def _change(self, kind: str, subject: str, seq: int, stored: str | bytes) -> Change:
+        return self._look(change_of, kind, subject, seq, stored)
+
+    def _look(self, decode: Callable[[Plain], T], kind: str, subject: str, seq: int, stored: str | bytes) -> T:
         try:
-            return self._read(change_of, steps.unpacked(stored), seq)
-        except (zlib.error, UnicodeError, AttributeError):
+            return self._read(decode, steps.unpacked(stored), seq)
+        except (zlib.error, UnicodeError, AttributeError, KeyError):
             raise steps.damaged(self.path, f"its entry of {kind} {subject} cannot be read") from None
 
     def _entry(self, row: steps.StepRow) -> Entry:

@@ -119,9 +119,9 @@ def _masters_lines(site: Site, rows: Sequence[Row], seconds: Sequence[Row]) -> l
 
 
 def _standing_lines(board: Board, rows: Sequence[Row]) -> list[str]:
-    """A line for each job of these MR-clusters of which nothing moves; jobs are only read where some are under way."""
+    """A line for each job of these MR-clusters of which nothing moves; read only where some are under way."""
     busy = {row["cluster"] for row in rows if row["jobs_running"] or row["jobs_waiting"]}
-    jobs = board("jobs") if busy else []
+    jobs = board("jobs-there") if busy else []
     return [row["why"] for row in jobs if row["cluster"] in busy and row["why"] and row["state"] in _UNDER_WAY]
 
 

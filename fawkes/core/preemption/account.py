@@ -121,7 +121,7 @@ class _Job:
 
     def runs_again(self, index: int, began_us: int, restore_us: int | None) -> None:
         """A task runs since ``began_us``; it was saved before if it is away, and another node saw it go."""
-        if restore_us is None or began_us - restore_us < self.away.get(index, began_us):
+        if restore_us is None or index not in self.away or began_us - restore_us < self.away[index]:
             return
         self.seen += Resumes(1, began_us - restore_us - self.away.pop(index), restore_us)
 
@@ -148,11 +148,13 @@ class _Job:
 
 
 class Accounts:
-    """The accounts of all jobs, folded step by step."""
+    """The accounts of all jobs, folded step by step; one that is said to have ended goes into its MR-cluster's."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, _Job] = {}
         self._running: dict[ClusterId, tuple[int, dict[str, int]]] = {}
+        self._over: dict[str, None] = {}
+        self._settled: dict[ClusterId, Account] = {}
         self._sums: dict[ClusterId, Account] | None = None
 
     def follow(self, event: Event, reasons: Iterable[Reason]) -> None:
@@ -162,6 +164,7 @@ class Accounts:
             for reading in event.readings:
                 if not reading.error:
                     self._read(reading, event.at_us)
+            self._fold()
         elif isinstance(event, AttemptSeen):
             self._ended(event)
         elif isinstance(event, Done) and "tasks" in event.facts:
@@ -200,6 +203,27 @@ class Accounts:
     def _job(self, name: str, cluster: ClusterId) -> _Job:
         return self._jobs.setdefault(name.lower(), _Job(cluster))
 
+    def end(self, name: str) -> None:
+        """A job has ended: from the first reading on that does not count its tasks it has no account of its own."""
+        self._over[name.lower()] = None
+        self._fold()
+
+    def forget(self, cluster: ClusterId) -> None:
+        """Forget an MR-cluster and its jobs."""
+        self._sums = None
+        self._running.pop(cluster, None)
+        self._settled.pop(cluster, None)
+        self._jobs = {name: job for name, job in self._jobs.items() if job.cluster != cluster}
+
+    def _fold(self) -> None:
+        for name in tuple(self._over):
+            job = self._jobs.get(name)
+            if job is None or name not in self._running.get(job.cluster, (0, {}))[1]:
+                del self._over[name]
+                if job is not None:
+                    before = self._settled.get(job.cluster, Account())
+                    self._settled[job.cluster] = before + self._jobs.pop(name).account()
+
     def of_job(self, name: str) -> Account:
         """The account of a job; an empty one for a job of which nothing was said."""
         job = self._jobs.get(name.lower())
@@ -208,7 +232,7 @@ class Accounts:
     def clusters(self) -> Mapping[ClusterId, Account]:
         """The accounts of MR-clusters of whose tasks anything is known; summed once for each step."""
         if self._sums is None:
-            self._sums = {}
+            self._sums = dict(self._settled)
             for job in self._jobs.values():
                 self._sums[job.cluster] = self._sums.get(job.cluster, Account()) + job.account()
         return self._sums

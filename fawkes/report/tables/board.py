@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fawkes.base.errors import UserError
@@ -12,10 +13,10 @@ from fawkes.report.tables.rows import Row, cluster_rows, job_row, node_rows, poo
 from fawkes.store.base import Reader
 
 
-def _job_rows(store: Reader) -> list[Row]:
+def _job_rows(store: Reader, *, ended: bool = True) -> list[Row]:
     """Each job with the time that is left to its deadline, as of now or of the end of a simulated run."""
     now_us = history.now_us(store)
-    return [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(store)]
+    return [{**job_row(state), "left_s": seconds(left_us(state, now_us))} for state in history.jobs(store, ended=ended)]
 
 
 #: what there is to ask for
@@ -24,6 +25,7 @@ BOARDS: Mapping[str, Callable[[Reader], list[Row]]] = {
     "clusters": cluster_rows,
     "nodes": node_rows,
     "jobs": _job_rows,
+    "jobs-there": partial(_job_rows, ended=False),
     "standby": standby_rows,
 }
 

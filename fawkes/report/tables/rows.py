@@ -16,9 +16,12 @@ from fawkes.core.values.events import StandbySeen
 from fawkes.core.values.lifecycle import ENDED_JOBS, WITH_MASTERS
 from fawkes.core.values.model import (
     ClusterAlert,
+    ClusterId,
     ClusterLife,
     ClusterState,
+    JobId,
     JobLife,
+    JobSpec,
     JobState,
     MoveCause,
     NodeLife,
@@ -34,7 +37,7 @@ from fawkes.report.words.event_words import event_in_words
 from fawkes.report.words.facts import fold, named_files
 from fawkes.report.words.promises import GIVEN_UP, promise
 from fawkes.report.words.sentences import held_by, sentence, why_ended
-from fawkes.store.base import Reader
+from fawkes.store.base import JOB, Reader
 from fawkes.store.record import to_plain
 
 Row = dict[str, Any]
@@ -85,16 +88,32 @@ def outcome(state: JobState) -> str | None:
     return "met" if state.met else "missed"
 
 
-def _deadlines(store: Reader) -> dict[str, int]:
-    """The numbers of jobs with deadlines that wait, run, and ended in each way."""
-    jobs = [job for job in history.jobs(store) if job.spec.deadline_us is not None]
-    counts = Counter(outcome(job) for job in jobs)
-    there = Counter(job.life is JobLife.QUEUED for job in jobs if job.life not in ENDED_JOBS)
-    return {
-        "waiting": there[True],
-        "running": there[False],
-        **{name: counts[name] for name in ("met", "missed", "dropped", "killed")},
-    }
+class Due:
+    """The jobs with deadlines of a store, counted as they are stored: of jobs there are ever more."""
+
+    def __init__(self, store: Reader) -> None:
+        self._there: dict[str, bool] = {}
+        self._ended: Counter[str | None] = Counter()
+        store.latest(JOB, self.read)
+
+    def read(self, job: str, put: Any) -> bool:
+        """The latest of a job, as plain data; False: it has not to be decoded."""
+        said = put["state"]
+        if (due_us := said["spec"].get("deadline_us")) is not None:
+            life = JobLife(said.get("life", JobLife.QUEUED))
+            self._there[job] = life is JobLife.QUEUED
+            if life in ENDED_JOBS:
+                del self._there[job]
+                spec = JobSpec(id=JobId(job), cluster=ClusterId(""), deadline_us=due_us)
+                times = {key: said[key] for key in ("submitted_us", "finished_us") if key in said}
+                self._ended[outcome(JobState(spec=spec, life=life, **times))] += 1
+        return False
+
+    def row(self) -> dict[str, int]:
+        """The numbers of those that wait, run, and ended in each way."""
+        there = Counter(self._there.values())
+        ended = {name: self._ended[name] for name in ("met", "missed", "dropped", "killed")}
+        return {"waiting": there[True], "running": there[False], **ended}
 
 
 def cluster_row(
@@ -270,10 +289,10 @@ def in_service(node: NodeState) -> bool:
     return node.life is not NodeLife.OUT and (node.life is not NodeLife.LOST or node.owner is not None)
 
 
-def pool_row(store: Reader) -> Row:
+def pool_row(store: Reader, due: Due | None = None) -> Row:
     """The pool as a whole: who is or was in charge, nodes by how they stand, the latest tick and its verdict.
 
-    Jobs with deadlines are counted where an admission policy is in force.
+    Jobs with deadlines are counted where an admission policy is in force, unless they were before (``due``).
     """
     rules, tick = history.rules(store), history.last_tick(store)
     nodes = history.nodes(store)
@@ -289,7 +308,7 @@ def pool_row(store: Reader) -> Row:
         "shadow": rules is not None and rules.shadow,
         "policy": None if rules is None else rules.settings.policy,
         "admission": None if rules is None else rules.settings.admission or None,
-        "deadlines": _deadlines(store) if rules is not None and rules.settings.admission else None,
+        "deadlines": (due or Due(store)).row() if rules is not None and rules.settings.admission else None,
         "as_of": show_time(history.last_us(store)),
         "nodes": sum(lives.values()),
         "held": held,

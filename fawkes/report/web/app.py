@@ -166,10 +166,12 @@ class Page:
 
     async def state(self, request: Request) -> Response:
         """The pool, its MR-clusters, nodes and jobs, and the latest moves and steps."""
+        self.watcher.wanted = True
         return self._answer(request, self.look.state, "application/json")
 
     async def course(self, request: Request) -> Response:
         """Curves over time: nodes by role, waiting tasks, discrimination and weight of each MR-cluster."""
+        self.watcher.wanted = True
         with suppress(TimeoutError):
             return self._answer(request, await self.in_thread(self._thread, self.watcher.course), "application/json")
         return self._answer(request, b"", "")

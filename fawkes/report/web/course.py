@@ -1,6 +1,6 @@
 """The course of a pool for the page, folded step by step: curves over time, moves with their reasons, the latest steps.
 
-Each step is read once, and what is kept of curves, moves and steps has a bound. Sums of each job are kept for good.
+Each step is read once, and what is kept has a bound: of MR-clusters that are gone the newest are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fawkes.core.preemption.account import Accounts
 from fawkes.core.values.decision import Change, Decision, PutCluster, PutJob, PutNode
 from fawkes.core.values.events import Sampled
 from fawkes.core.values.lifecycle import ENDED_JOBS
-from fawkes.core.values.model import ClusterLife, JobId, JobState, NodeId, NodeLife, NodeState
+from fawkes.core.values.model import ClusterId, ClusterLife, JobId, JobState, NodeId, NodeLife, NodeState
 from fawkes.engine.ports import Entry
 from fawkes.report.history import LEAVING, tick_of
 from fawkes.report.tables.rows import Row, step_row
@@ -27,6 +27,8 @@ MOST_JOBS = 300
 MOST_MOVES = 200
 """Ticks that moved nodes, the newest."""
 
+MOST_ENDED = 100
+"""MR-clusters that are gone, the newest."""
 MOST_GONE = 60
 """Points of each curve of an MR-cluster that is gone: in a year there are many of them."""
 
@@ -34,8 +36,6 @@ MOST_GONE = 60
 _FIGURES = ("discrimination", "weight")
 #: kinds of nodes of an MR-cluster that have no role, as in its row
 _KINDS = {NodeLife.JOINING: "joining", NodeLife.LOST: "lost", **dict.fromkeys(LEAVING, "leaving")}
-#: lives of a node that has an owner, and the way it moves
-_WAYS = {NodeLife.JOINING: "grow", **dict.fromkeys(LEAVING, "shrink")}
 _SHOWN = ("step", "time", "kind", "what", "decided")
 
 
@@ -51,10 +51,7 @@ class PoolCourse:
         self.moves: deque[Entry] = deque(maxlen=MOST_MOVES)
         self.steps: deque[Entry] = deque(maxlen=MOST_STEPS)
         self._rows: dict[int, Row] = {}
-        self.moved: Counter[str] = Counter()
-        self._ways: dict[NodeId, str | None] = {}
-        self.ended: Counter[tuple[str, str]] = Counter()
-        self.ticks = 0
+        self._gone: dict[ClusterId, None] = {}
         self.job_count = 0
         self._jobs: dict[JobId, JobState] = {}
         self._ended_jobs: deque[JobState] = deque(maxlen=MOST_JOBS)
@@ -125,11 +122,19 @@ class PoolCourse:
         match change:
             case PutNode():
                 return self._moved(change.state)
-            case PutCluster() if change.state.life is ClusterLife.GONE:
+            case PutCluster():
+                self._gone.pop(change.state.id, None)
+                if change.state.life is not ClusterLife.GONE:
+                    return []
+                self._gone[change.state.id] = None
                 for what in ("waiting", *_FIGURES):
                     self._of(change.state.id)[what].add(at_us, None)
                 for curve in self._of(change.state.id).values():
                     curve.bound(MOST_GONE)
+                if len(self._gone) > MOST_ENDED:
+                    oldest = next(iter(self._gone))
+                    del self._gone[oldest], self.curves[oldest]
+                    self.waste.forget(oldest)
             case PutJob():
                 self._job(change.state)
         return []
@@ -141,16 +146,10 @@ class PoolCourse:
             return
         self._jobs.pop(state.id, None)
         self._ended_jobs.append(state)
-        self.ended[state.cluster, state.life.value] += 1
+        self.waste.end(state.id)
 
     def _moved(self, state: NodeState) -> list[tuple[str, str]]:
         """The kinds of nodes of which there are others now."""
-        way = None if state.owner is None else _WAYS.get(state.life)
-        if way is not None and way != self._ways.get(state.node.id):
-            self.moved[way] += 1
-        # A node that is lost while it leaves does not begin to leave when it comes back.
-        if way is not None or state.owner is None:
-            self._ways[state.node.id] = way
         old, new = self._nodes.get(state.node.id), _kind(state)
         if old == new:
             return []
@@ -164,7 +163,6 @@ class PoolCourse:
     def _tick(self, entry: Entry) -> None:
         if (tick := tick_of(entry)) is None:
             return
-        self.ticks += 1
         for name, figures in tick.clusters.items():
             for figure in _FIGURES:
                 value = figures.get(figure)

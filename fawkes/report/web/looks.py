@@ -13,8 +13,9 @@ from typing import Any
 from fawkes.base.errors import FawkesError, UserError
 from fawkes.base.units import SECOND_US
 from fawkes.core.deciding.ruling import ALIVE_US
-from fawkes.core.values.decision import Change
-from fawkes.core.values.model import ClusterState, NodeId, NodeState
+from fawkes.core.values.decision import PutClock, PutClosing, PutCluster, PutPause, PutRules
+from fawkes.core.values.model import ClusterLife, ClusterState, NodeId, NodeState
+from fawkes.engine.ports import Entry
 from fawkes.report import history
 from fawkes.report.tables.board import board
 from fawkes.report.tables.explain import Explanation, as_plain, explain_cluster, explain_node
@@ -22,20 +23,23 @@ from fawkes.report.tables.explain_job import explain_job
 from fawkes.report.tables.explain_quota import curves
 from fawkes.report.tables.headlines import headlines, trouble_lines
 from fawkes.report.tables.node_rows import node_row
-from fawkes.report.tables.rows import Row, job_row
+from fawkes.report.tables.rows import Due, Row, job_row, pool_row
 from fawkes.report.tables.waste_rows import cluster_rows
-from fawkes.report.web.course import PoolCourse
-from fawkes.report.web.metrics import metrics_text
-from fawkes.store.base import JOB, Reader
+from fawkes.report.web.course import MOST_ENDED, PoolCourse
+from fawkes.report.web.metrics import Seen, metrics_text
+from fawkes.store.base import CLUSTER, JOB, NODE, SAMPLE, TICK, Latest, Reader, Telling, place
 from fawkes.store.lock import holder
 from fawkes.store.quotas import QuotaReader
+from fawkes.store.record import to_plain
 from fawkes.store.sqlite import LEDGER_FILE, LedgerReader
+from fawkes.store.steps import looking
 
 STEPS_AT_ONCE = 1_000
 """Steps of a long ledger that are read before the page hears how far that is."""
 ASK_EVERY_US = 5 * SECOND_US
 """Between two questions to the controller: whether it decides."""
 
+_KEPT = (NODE, CLUSTER, SAMPLE, TICK, *(each.__name__ for each in (PutRules, PutPause, PutClock, PutClosing)))
 _EXPLAIN: dict[str, Callable[[Reader, str], Explanation]] = {"node": explain_node, "cluster": explain_cluster}
 
 
@@ -44,7 +48,7 @@ class PageLook:
     """The answers of a moment: ``state`` as JSON, ``metrics`` as Prometheus reads them.
 
     ``seq`` is the last step that is in them, ``stale`` says why they may be old (empty: they are not). ``reading``: the
-    ledger was not read to its end yet.
+    history is being read.
     """
 
     seq: int = 0
@@ -55,26 +59,50 @@ class PageLook:
 
 
 class _Remembering(LedgerReader):
-    """It decodes each change once: of a large pool only a part has changed since the look before."""
+    """It reads what there is once, and then follows: of MR-clusters and jobs there are ever more."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._known: dict[tuple[str, str], tuple[int, Change]] = {}
+        self._now: dict[str, dict[str, Latest]] = {}
+        try:
+            with looking(self._db):
+                self._now = {kind: {row.subject: row for row in self.latest(kind)} for kind in _KEPT}
+                self.due = Due(self)
+                self.counts = Seen(self.last_seq(), history.last_us(self), history.nodes(self))
+        except BaseException:
+            self.close()
+            raise
+        self._let_go()
 
-    def _change(self, kind: str, subject: str, seq: int, stored: str | bytes) -> Change:
-        known = self._known.get((kind, subject))
-        if known is None or known[0] != seq:
-            known = seq, super()._change(kind, subject, seq, stored)
-            # Of jobs there are ever more.
-            if kind != JOB:
-                self._known[kind, subject] = known
-        return known[1]
+    def latest(self, kind: str, telling: Telling | None = None) -> list[Latest]:
+        """The latest changes, as those of the ledger; of MR-clusters that are gone the newest only."""
+        rows = self._now.get(kind)
+        return super().latest(kind, telling) if rows is None else [row for _, row in sorted(rows.items())]
+
+    def follow(self, entry: Entry) -> None:
+        """One more step; each has to come once, in the order of the ledger."""
+        self.counts.follow(entry)
+        for change in entry.decision.changes:
+            kind, subject = place(change)
+            if kind in self._now:
+                self._now[kind][subject] = Latest(subject, entry.seq, change)
+            elif kind == JOB:
+                self.due.read(subject, to_plain(change))
+        if any(isinstance(change, PutCluster) for change in entry.decision.changes):
+            self._let_go()
+
+    def _let_go(self) -> None:
+        gone = [state for state in history.clusters(self) if state.life is ClusterLife.GONE]
+        for state in sorted(gone, key=lambda state: (state.since_us, state.id))[:-MOST_ENDED]:
+            del self._now[CLUSTER][state.id]
+            self._now[SAMPLE].pop(state.id, None)
 
 
 class Watcher:
     """Reads the ledger of a state folder step by step, all in one thread: the ledger's file belongs to it.
 
     ``idle`` asks a controller that is alive why it decides nothing (empty: it decides): its ledger cannot say that.
+    The history is read when it is ``wanted``: what there is now, and the metrics, do not need it.
     """
 
     def __init__(
@@ -87,32 +115,32 @@ class Watcher:
         self._now_us = now_us
         self._idle = idle
         self._asked_us, self._why_idle = 0, ""
-        self._reader: LedgerReader | None = None
+        self._reader: _Remembering | None = None
+        self.wanted = False
         self._course = PoolCourse()
         self._look = PageLook()
         self._rows: dict[NodeId, tuple[NodeState, ClusterState | None, Row]] = {}
-        self._early: tuple[int, dict[str, Any]] = (-1, {})
+        self._now: dict[str, Any] = {}
         self._curves = (-1, b"")
-        self._seq = -1
+        self._seq = (-1, -1)
         self._file = -1
 
     def look(self) -> PageLook:
         """The newest look; the one before when nothing has happened. FawkesError when the ledger cannot be read."""
         reader = self._opened()
-        last = reader.last_seq()
-        for count, entry in enumerate(reader.entries(self._course.seq), start=1):
-            self._course.follow(entry)
-            if count == STEPS_AT_ONCE:
-                break
-        stale = self._stale(reader)
-        if self._course.seq < last:
-            if self._early[0] != last:
-                self._early = last, self._boards(reader)
-            state = {"reading": self._course.seq, "of": last, "stale": stale, **self._early[1]}
-            return PageLook(seq=self._course.seq, state=_json(state), stale=stale)
-        if (self._seq, stale) != (self._course.seq, self._look.stale):
-            self._seq, self._early = self._course.seq, (-1, {})
-            self._look = self._made(reader, stale)
+        for entry in reader.entries(reader.counts.seq):
+            reader.follow(entry)
+            if self._course.seq == entry.seq - 1:
+                self._course.follow(entry)
+        last = reader.counts.seq
+        if self.wanted and self._course.seq < last:
+            for entry in reader.entries(self._course.seq, last=min(last, self._course.seq + STEPS_AT_ONCE)):
+                self._course.follow(entry)
+        stale, read = self._stale(reader), self._course.seq
+        if (self._seq, stale) != ((last, read), self._look.stale):
+            if self._seq[0] != last:
+                self._now = self._boards(reader)
+            self._seq, self._look = (last, read), self._made(reader, stale)
         return self._look
 
     def course(self) -> bytes:
@@ -152,7 +180,7 @@ class Watcher:
             self._reader.close()
             self._reader = None
 
-    def _opened(self) -> LedgerReader:
+    def _opened(self) -> _Remembering:
         """The ledger; from its beginning when another one has taken the place of the file."""
         try:
             file = (self._folder / LEDGER_FILE).stat().st_ino
@@ -160,8 +188,7 @@ class Watcher:
             file = -1
         if self._reader is None or file != self._file:
             self.close()
-            self._course, self._file, self._seq = PoolCourse(), file, -1
-            self._early, self._curves = (-1, {}), (-1, b"")
+            self._course, self._file, self._seq, self._curves = PoolCourse(), file, (-1, -1), (-1, b"")
             self._reader = _Remembering(self._folder)
         return self._reader
 
@@ -180,7 +207,7 @@ class Watcher:
             self._asked_us, self._why_idle = now_us, self._idle()
         return self._why_idle and f"{self._why_idle}. What is shown may be old"
 
-    def _boards(self, reader: LedgerReader) -> dict[str, Any]:
+    def _boards(self, reader: _Remembering) -> dict[str, Any]:
         """The rows of the pool, MR-clusters and nodes, and what `fawkes status` says above and below them.
 
         Rows of nodes that are as they were are not made again.
@@ -193,7 +220,7 @@ class Watcher:
             same = known is not None and known[0] is state and known[1] is owner
             rows[state.node.id] = known if known is not None and same else (state, owner, node_row(state, owner))
         self._rows = rows
-        pool, shown = board(reader, "pool")[0], board(reader, "clusters")
+        pool, shown = pool_row(reader, reader.due), board(reader, "clusters")
         return {
             "pool": pool,
             "clusters": shown,
@@ -202,8 +229,12 @@ class Watcher:
             "troubles": {row["cluster"]: trouble_lines([row]) for row in shown},
         }
 
-    def _made(self, reader: LedgerReader, stale: str) -> PageLook:
-        boards, course = self._boards(reader), self._course
+    def _made(self, reader: _Remembering, stale: str) -> PageLook:
+        boards, course, last = self._now, self._course, reader.counts.seq
+        text = metrics_text(boards["pool"], boards["clusters"], boards["nodes"], reader.counts, stale=bool(stale))
+        if course.seq < last:
+            state = {"reading": course.seq, "of": last, "stale": stale, **boards}
+            return PageLook(course.seq, _json(state), text, stale, reading=self.wanted)
         state = {
             "seq": course.seq,
             "stale": stale,
@@ -215,7 +246,6 @@ class Watcher:
             "moves": course.shown(course.moves),
             "steps": course.shown(course.steps),
         }
-        text = metrics_text(boards["pool"], boards["clusters"], boards["nodes"], course, stale=bool(stale))
         return PageLook(course.seq, _json(state), text, stale, reading=False)
 
 

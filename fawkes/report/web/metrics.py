@@ -11,9 +11,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from fawkes.base.units import SECOND_US
+from fawkes.core.preemption.account import Accounts
+from fawkes.core.values.decision import PutCluster, PutJob, PutNode
+from fawkes.core.values.lifecycle import ENDED_JOBS
+from fawkes.core.values.model import ClusterLife, NodeId, NodeLife, NodeState
+from fawkes.engine.ports import Entry
+from fawkes.report.history import LEAVING
 from fawkes.report.tables.rows import Row, gone
 from fawkes.report.tables.waste_rows import cluster_rows
-from fawkes.report.web.course import PoolCourse
 
 #: key of a row, name and help of its metric; all of them are gauges with the label cluster
 _OF_CLUSTER = (
@@ -30,6 +35,47 @@ _OF_CLUSTER = (
 _OF_NOW = frozenset({"jobs_waiting", "jobs_running", "tasks_waiting", "tasks_running"})
 _ROLES = ("core", "transient_core", "transient", "joining", "leaving", "lost")
 _HEALTH = ("green", "yellow", "red")
+#: lives of a node that has an owner, and the way it moves
+_WAYS = {NodeLife.JOINING: "grow", **dict.fromkeys(LEAVING, "shrink")}
+_SINCE = ", since the page was started"
+
+
+class Seen:
+    """Sums over the steps that a page has seen; where it begins, nodes are as given. Only who is there has any."""
+
+    def __init__(self, seq: int, at_us: int, nodes: Iterable[NodeState]) -> None:
+        self.seq, self.at_us = seq, at_us
+        self.moved: Counter[str] = Counter()
+        self.ended: Counter[tuple[str, str]] = Counter()
+        self.waste = Accounts()
+        self._ways: dict[NodeId, str | None] = {}
+        for node in nodes:
+            self._moves(node)
+        self.moved.clear()
+
+    def follow(self, entry: Entry) -> None:
+        """One more step; each has to come once, in the order of the ledger."""
+        self.seq, self.at_us = entry.seq, max(self.at_us, entry.event.at_us)
+        self.waste.follow(entry.event, entry.decision.reasons)
+        for change in entry.decision.changes:
+            match change:
+                case PutNode():
+                    self._moves(change.state)
+                case PutJob() if change.state.life in ENDED_JOBS:
+                    self.waste.end(change.state.id)
+                    self.ended[change.state.cluster, change.state.life.value] += 1
+                case PutCluster() if change.state.life is ClusterLife.GONE:
+                    self.waste.forget(change.state.id)
+                    for life in ENDED_JOBS:
+                        self.ended.pop((change.state.id, life.value), None)
+
+    def _moves(self, state: NodeState) -> None:
+        way = None if state.owner is None else _WAYS.get(state.life)
+        if way is not None and way != self._ways.get(state.node.id):
+            self.moved[way] += 1
+        # A node that is lost while it leaves does not begin to leave when it comes back.
+        if way is not None or state.owner is None:
+            self._ways[state.node.id] = way
 
 
 class _Figures(Collector):
@@ -40,14 +86,15 @@ class _Figures(Collector):
         return self._metrics
 
 
-def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -> bytes:
-    """The figures in the text format of Prometheus, from the rows of `fawkes status` and `nodes` and the course.
+def metrics_text(pool: Row, clusters: Sequence[Row], nodes: Sequence[Row], counts: Seen, *, stale: bool) -> bytes:
+    """The figures in the text format of Prometheus, from the rows of `fawkes status` and `nodes` and the counts.
 
     A ``stale`` pool has no samples of what its masters said and how healthy its MR-clusters are: nobody knows that now.
     """
     registry = CollectorRegistry(auto_describe=False)
     there = [row for row in clusters if not gone(row)]
-    registry.register(_Figures([*_pool(pool, nodes, course, stale=stale), *_clusters(there, course, stale=stale)]))
+    of_pool, of_clusters = _pool(pool, nodes, counts, stale=stale), _clusters(pool, there, counts, stale=stale)
+    registry.register(_Figures([*of_pool, *of_clusters]))
     return generate_latest(registry)
 
 
@@ -62,7 +109,7 @@ def _gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamil
     return GaugeMetricFamily(name, text, labels=labels)
 
 
-def _pool(pool: Row, nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -> Iterator[Metric]:
+def _pool(pool: Row, nodes: Sequence[Row], counts: Seen, *, stale: bool) -> Iterator[Metric]:
     if not pool["simulated"]:
         text = "1 while a controller gives signs of life and decides, 0 if not."
         yield GaugeMetricFamily("fawkes_controller_up", text, value=float(not stale))
@@ -74,21 +121,22 @@ def _pool(pool: Row, nodes: Sequence[Row], course: PoolCourse, *, stale: bool) -
         "fawkes_node_alerts", "Nodes with an alert.", value=float(sum(bool(row["alert"]) for row in nodes))
     )
     yield GaugeMetricFamily("fawkes_paused", "1 while voluntary moves are paused.", value=float(bool(pool["paused"])))
-    if course.start_us is not None:
+    if counts.seq:
         text = "Time of the newest step of the ledger."
-        yield GaugeMetricFamily("fawkes_last_step_timestamp_seconds", text, value=course.at_us / SECOND_US)
+        yield GaugeMetricFamily("fawkes_last_step_timestamp_seconds", text, value=counts.at_us / SECOND_US)
     if (discrimination := measured(pool["tick_facts"])) is not None:
         text = "Global discrimination of the last tick, as it is set against the threshold tau."
-        yield GaugeMetricFamily("fawkes_discrimination_percent", text, value=discrimination)
-    yield CounterMetricFamily("fawkes_steps", "Steps of the ledger.", value=float(course.seq))
-    yield CounterMetricFamily("fawkes_ticks", "Ticks of the balancer.", value=float(course.ticks))
-    moves = CounterMetricFamily("fawkes_node_moves", "Nodes that began to join or to leave.", labels=["way"])
+        yield GaugeMetricFamily("fawkes_discrimination", text, value=discrimination)
+    yield CounterMetricFamily("fawkes_steps", "Steps of the ledger.", value=float(counts.seq))
+    yield CounterMetricFamily("fawkes_ticks", "Ticks of the balancer.", value=float(pool["tick"] or 0))
+    text = f"Nodes that began to join or to leave{_SINCE}."
+    moves = CounterMetricFamily("fawkes_node_moves", text, labels=["way"])
     for way in ("grow", "shrink"):
-        moves.add_metric([way], course.moved[way])
+        moves.add_metric([way], counts.moved[way])
     yield moves
 
 
-def _clusters(clusters: Sequence[Row], course: PoolCourse, *, stale: bool) -> Iterator[Metric]:
+def _clusters(pool: Row, clusters: Sequence[Row], counts: Seen, *, stale: bool) -> Iterator[Metric]:
     for key, name, text in _OF_CLUSTER:
         family = _gauge(name, text, ["cluster"])
         for row in clusters:
@@ -108,24 +156,23 @@ def _clusters(clusters: Sequence[Row], course: PoolCourse, *, stale: bool) -> It
         for colour in () if stale else _HEALTH:
             health.add_metric([name, colour], float(row["health"] == colour))
         alerts.add_metric([name], len(row["alerts"]))
-        values = course.curves[name]["discrimination"].values if name in course.curves else []
-        if values and values[-1] is not None:
-            discrimination.add_metric([name], values[-1])
+        value = pool["tick_facts"].get("clusters", {}).get(name, {}).get("discrimination")
+        if value is not None:
+            discrimination.add_metric([name], value)
     yield from (held, health, alerts, discrimination)
-    ended = CounterMetricFamily("fawkes_jobs_ended", "Jobs that have ended, by how.", labels=["cluster", "state"])
-    there = {row["cluster"] for row in clusters}
-    for (cluster, state), count in sorted(course.ended.items()):
-        if cluster in there:
-            ended.add_metric([cluster, state], count)
+    text = f"Jobs that have ended, by how{_SINCE}."
+    ended = CounterMetricFamily("fawkes_jobs_ended", text, labels=["cluster", "state"])
+    for name in (row["cluster"] for row in clusters):
+        for life in sorted(ENDED_JOBS):
+            ended.add_metric([name, life], counts.ended[name, life])
     yield ended
-    yield _wasted(course, there)
+    yield _wasted(counts, {row["cluster"] for row in clusters})
 
 
-def _wasted(course: PoolCourse, there: Collection[str]) -> Metric:
-    seconds = CounterMetricFamily(
-        "fawkes_cluster_wasted_seconds", "Slot time of tasks that preemption wasted.", labels=["cluster", "kind"]
-    )
-    for waste in cluster_rows(course.waste):
+def _wasted(counts: Seen, there: Collection[str]) -> Metric:
+    text = f"Slot time of tasks that preemption wasted{_SINCE}; of a job that ran then, all that its master tells."
+    seconds = CounterMetricFamily("fawkes_cluster_wasted_seconds", text, labels=["cluster", "kind"])
+    for waste in cluster_rows(counts.waste):
         for kind in ("killed_work", "dumping", "restoring") if waste["cluster"] in there else ():
             seconds.add_metric([waste["cluster"], kind], waste[f"{kind}_s"])
     return seconds

@@ -155,4 +155,28 @@ def test_the_parts_add_up_to_what_was_used(steps: list[Any]) -> None:
         assert min(told.waste.killed_s, told.waste.useful_s, told.waiting_s, told.unknown_s, told.unseen) >= 0
     assert accounts.clusters() is accounts.clusters()
     if accounts.clusters():
-        assert accounts.clusters()[A].used_s == pytest.approx(sum(told.used_s for told in jobs), abs=1e-6)
+        before = accounts.clusters()[A]
+        assert before.used_s == pytest.approx(sum(told.used_s for told in jobs), abs=1e-6)
+        for name in ("a-1", "a-2"):
+            accounts.end(name)
+        accounts.follow(Sampled(at_us=len(steps) * SECOND_US, readings=()), ())
+        assert accounts.clusters()[A].used_s == pytest.approx(before.used_s, abs=1e-6)
+        assert accounts.clusters()[A].unseen == before.unseen
+        accounts.forget(A)
+        assert not accounts.clusters()
+
+
+def test_a_job_that_has_ended_is_summed_once_its_last_tasks_were_seen() -> None:
+    accounts = Accounts()
+    accounts.follow(Woke(at_us=0), [went("killed")])
+    accounts.follow(reading(10, 4), ())
+    accounts.end("a-1")
+    accounts.follow(reading(20, 4), ())
+    assert accounts.of_job("a-1").used_s == 40.0
+    accounts.follow(reading(30, None), ())
+    assert accounts.of_job("a-1") == Account()
+    assert (accounts.clusters()[A].waste.killed_s, accounts.clusters()[A].used_s) == (32.0, 60.0)
+
+
+def test_a_task_that_was_never_saved_does_not_run_again() -> None:
+    assert account((0, went("killed")), seen(10, 5, 0)).unseen == 0

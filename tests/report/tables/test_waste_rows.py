@@ -70,7 +70,7 @@ class _Steps:
     def __init__(self, life: JobLife) -> None:
         self.read, self.life = 0, life
 
-    def latest(self, kind: str) -> list[Latest]:
+    def latest(self, kind: str, telling: object = None) -> list[Latest]:
         jobs = (
             [
                 JobState(spec=JobSpec(id=JobId(f"j-{name}"), cluster=ClusterId(name), saves=True), life=self.life)

@@ -17,8 +17,7 @@ from fawkes.core.values.model import Reason
 from fawkes.core.values.sight import Compute, Stored
 from fawkes.report.tables.board import board
 from fawkes.report.tables.rows import gone
-from fawkes.report.web.course import PoolCourse
-from fawkes.report.web.metrics import measured, metrics_text
+from fawkes.report.web.metrics import Seen, measured, metrics_text
 from tests.report.played import recorded
 from tests.support.desk import Desk
 
@@ -32,18 +31,18 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 @pytest.fixture(scope="module")
-def at_work() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], PoolCourse]:
-    """Rows and course in the middle of the recorded run, when MR-clusters are at work."""
+def at_work() -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], Seen]:
+    """Rows and counts in the middle of the recorded run, when MR-clusters are at work."""
     from fawkes.store.memory import MemoryStore
 
-    store, course, first = MemoryStore(), PoolCourse(), None
+    store, counts, first = MemoryStore(), Seen(0, 0, ()), None
     for entry in recorded():
         first = entry.event.at_us if first is None else first
         if entry.event.at_us > first + MIDDLE_S * 1_000_000:
             break
         store.append(entry.event, entry.decision)
-        course.follow(entry)
-    return board(store, "pool"), board(store, "clusters"), board(store, "nodes"), course
+        counts.follow(entry)
+    return board(store, "pool"), board(store, "clusters"), board(store, "nodes"), counts
 
 
 def samples(text: bytes) -> Samples:
@@ -55,21 +54,21 @@ def samples(text: bytes) -> Samples:
 
 def test_wasted_slot_time_is_that_of_the_account(at_work: Any) -> None:
     pool, clusters, nodes, _ = at_work
-    name, course = next(row["cluster"] for row in clusters if not gone(row)), PoolCourse()
+    name, counts = next(row["cluster"] for row in clusters if not gone(row)), Seen(0, 0, ())
     assert not [
-        key for key in samples(metrics_text(pool[0], clusters, nodes, course, stale=False)) if "wasted" in key[0]
+        key for key in samples(metrics_text(pool[0], clusters, nodes, counts, stale=False)) if "wasted" in key[0]
     ]
     facts = {"cluster": name, "job": "j", "index": 1, "how": "killed", "run_us": 30_000_000, "took_us": 2_000_000}
-    course.waste.follow(Woke(at_us=1), [Reason("task-went", facts)])
-    known = samples(metrics_text(pool[0], clusters, nodes, course, stale=False))
+    counts.waste.follow(Woke(at_us=1), [Reason("task-went", facts)])
+    known = samples(metrics_text(pool[0], clusters, nodes, counts, stale=False))
     label = ("cluster", name)
     assert known["fawkes_cluster_wasted_seconds_total", (label, ("kind", "killed_work"))] == 32.0
     assert known["fawkes_cluster_wasted_seconds_total", (label, ("kind", "dumping"))] == 0.0
 
 
 def test_figures_are_those_of_the_rows(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
-    known = samples(metrics_text(pool[0], clusters, nodes, course, stale=False))
+    pool, clusters, nodes, counts = at_work
+    known = samples(metrics_text(pool[0], clusters, nodes, counts, stale=False))
     there = [row for row in clusters if not gone(row)]
     assert len(there) > 1
     for row in there:
@@ -78,16 +77,16 @@ def test_figures_are_those_of_the_rows(at_work: Any) -> None:
         for key, name in (("weight", "fawkes_cluster_weight_ratio"), ("tasks_waiting", "fawkes_cluster_tasks_waiting")):
             assert known.get((name, (label,))) == row[key]
         assert known["fawkes_cluster_health", (label, ("health", row["health"]))] == 1
-    assert known["fawkes_steps_total", ()] == course.seq
-    assert known["fawkes_discrimination_percent", ()] == pool[0]["tick_facts"]["raw"] > 0
+    assert known["fawkes_steps_total", ()] == counts.seq
+    assert known["fawkes_discrimination", ()] == pool[0]["tick_facts"]["raw"] > 0
     of_nodes = sum(value for (name, _), value in known.items() if name == "fawkes_nodes")
     assert of_nodes == len(nodes)
 
 
 def test_what_is_not_known_has_no_sample(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
+    pool, clusters, nodes, counts = at_work
     unknown = [{**row, "weight": None, "tasks_waiting": None} for row in clusters]
-    known = samples(metrics_text(pool[0], unknown, nodes, course, stale=False))
+    known = samples(metrics_text(pool[0], unknown, nodes, counts, stale=False))
     names = {name for name, _ in known}
     assert "fawkes_cluster_share_ratio" in names
     assert names & {"fawkes_cluster_weight_ratio", "fawkes_cluster_tasks_waiting"} == set()
@@ -101,17 +100,17 @@ def test_without_weights_the_discrimination_is_not_known() -> None:
 
 
 def test_without_a_controller_nothing_is_green(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
-    known = samples(metrics_text({**pool[0], "simulated": False}, clusters, nodes, course, stale=True))
+    pool, clusters, nodes, counts = at_work
+    known = samples(metrics_text({**pool[0], "simulated": False}, clusters, nodes, counts, stale=True))
     assert known["fawkes_controller_up", ()] == 0
     names = {name for name, _ in known}
     assert names & {"fawkes_cluster_health", "fawkes_cluster_tasks_waiting", "fawkes_cluster_jobs_running"} == set()
 
 
 def test_names_that_a_user_chose_are_quoted(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
+    pool, clusters, nodes, counts = at_work
     odd = [{**row, "cluster": 'a"\\\n{b}'} for row in clusters if not gone(row)][:1]
-    known = samples(metrics_text(pool[0], odd, nodes, course, stale=False))
+    known = samples(metrics_text(pool[0], odd, nodes, counts, stale=False))
     assert ("fawkes_cluster_min_nodes", (("cluster", 'a"\\\n{b}'),)) in known
 
 
@@ -125,8 +124,8 @@ def used_metrics() -> set[str]:
 
 
 def test_rules_and_dashboard_ask_for_metrics_that_there_are(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
-    text = metrics_text({**pool[0], "simulated": False}, clusters, nodes, course, stale=False).decode()
+    pool, clusters, nodes, counts = at_work
+    text = metrics_text({**pool[0], "simulated": False}, clusters, nodes, counts, stale=False).decode()
     there = set(re.findall(r"^# HELP (\S+)", text, flags=re.MULTILINE))
     assert len(used_metrics()) > 10
     assert used_metrics() - there == set()
@@ -155,8 +154,8 @@ def test_panels_of_the_dashboard_do_not_overlap() -> None:
 
 @needs_promtool
 def test_promtool_accepts_the_metrics(at_work: Any) -> None:
-    pool, clusters, nodes, course = at_work
-    text = metrics_text({**pool[0], "simulated": False}, clusters, nodes, course, stale=False)
+    pool, clusters, nodes, counts = at_work
+    text = metrics_text({**pool[0], "simulated": False}, clusters, nodes, counts, stale=False)
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, b"")
 
