@@ -150,13 +150,32 @@ def _stranger(file: int) -> RefusedError | None:
 
 def _flocks(file: int) -> list[int]:
     """The processes that have the lock of a file, as far as the kernel lists them."""
-    inode, pids = str(os.fstat(file).st_ino), []
     with suppress(OSError):
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            words = line.split()
-            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == inode:
-                pids.append(int(words[4]))
-    return pids
+        return _locked_by(Path("/proc/locks").read_text(encoding="ascii"), _name_of(file))
+    return []
+
+
+def _locked_by(locks: str, name: str) -> list[int]:
+    """The processes that have the lock of a file by ``/proc/locks``; without a device in its name, on any device."""
+    rows = [line.split() for line in locks.splitlines()]
+    return [
+        int(words[4]) for words in rows if "FLOCK" in words and "->" not in words and f":{words[5]}".endswith(f":{name}")
+    ]
+
+
+def _name_of(file: int) -> str:
+    """The name of an open file in ``/proc/locks``: device and inode; the inode alone where its mount is not listed.
+
+    Two file systems have files with the same inode. The device is that of the mount: btrfs gives `os.fstat` another.
+    """
+    inode = os.fstat(file).st_ino
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{file}").read_text().splitlines())
+    for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+        mount, _, device, *_ = line.split()
+        if mount == facts.get("mnt_id", "").strip():
+            major, minor = map(int, device.split(":"))
+            return f"{major:02x}:{minor:02x}:{inode}"
+    return str(inode)
 
 
 def _myself() -> Holder:

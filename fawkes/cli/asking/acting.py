@@ -68,22 +68,34 @@ def rehearse(client: Client, verb: str, body: Mapping[str, Any], output: str) ->
 def foresee_each(client: Client, verb: str, specs: Mapping[str, Any], check: Callable[[], object]) -> None:
     """Tell on stderr what the controller would decide about each of these specs; TurnedDownError if it would refuse.
 
-    ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else.
+    ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else. Of one that
+    is refused its refusal alone is told.
     """
     from fawkes.report.tables.explain import lines_of
     from fawkes.store.record import to_plain
 
     def act(name: str) -> None:
         would: Any = client.post(verb, {"spec": to_plain(specs[name])}, dry_run=True).get("would", [])
-        for line in lines_of([Reason(row["code"], row["facts"]) for row in would]):
-            note(f"  {line.text}")
+        texts.extend(f"  {line.text}" for line in lines_of([Reason(row["code"], row["facts"]) for row in would]))
 
-    warn("dry run: nothing is done")
+    texts: list[str] = []
     try:
         check()
         for_each("accepted", list(specs), act)
     except NoControllerError:
-        note("no controller runs: only files were checked")
+        texts.append("no controller runs: only files were checked")
+    except PartialError as error:
+        if not error.done:
+            raise
+        _tell_rehearsed(texts)
+        raise
+    _tell_rehearsed(texts)
+
+
+def _tell_rehearsed(texts: Sequence[str]) -> None:
+    warn("dry run: nothing is done")
+    for text in texts:
+        note(text)
 
 
 def confirm(word: str, *, what: str, yes: bool) -> None:

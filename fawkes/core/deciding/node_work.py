@@ -47,6 +47,8 @@ def ended(draft: Draft, event: NodeObserved) -> None:
             if event.facts.get("leftovers"):
                 draft.say("left-behind", node=event.node, cluster=state.owner, **event.facts)
             wiped(draft, state)
+        case Condition.ANSWERS, _:
+            _answers(draft, state)
         case _, NodeLife.FREE:
             _looked_at(draft, state, event)
         case Condition.FAILED, _:
@@ -72,6 +74,17 @@ def _looked_at(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     elif event.condition is Condition.CLEAN and state.alert:
         draft.say("free-answers", node=state.node.id)
         draft.put_node(alerts.without(state))
+
+
+def _answers(draft: Draft, state: NodeState) -> None:
+    """A host answers again: what waits for its next try is tried at once."""
+    if alerts.kind_of(state) is not NodeAlert.SILENT:
+        return
+    draft.say("node-answers", node=state.node.id, cluster=state.owner)
+    draft.put_node(alerts.without(state))
+    pending = draft.pending(Key.HOST.of(state.node.id))
+    if state.life is NodeLife.LOST and pending is not None:
+        _again(draft, pending, tries=1)
 
 
 def _serves(draft: Draft, state: NodeState) -> None:
@@ -112,14 +125,19 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         if event.facts.get("refused"):
             _refused(draft, state, event.error)
         else:
-            _join_failed(draft, state, event.error)
+            _join_failed(draft, state, event.error, _kind(event, NodeAlert.LATE))
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
-        _not_reached(draft, state, event.error, away=bool(event.facts.get("away")))
+        _not_reached(draft, state, event.error, _kind(event, NodeAlert.UNCLEAN), away=bool(event.facts.get("away")))
         cluster = None if state.owner is None else draft.cluster(state.owner)
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
             masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
     elif state.life is NodeLife.EVACUATING:
         draft.try_again(Key.HOST.of(state.node.id))
+
+
+def _kind(event: NodeObserved, kind: NodeAlert) -> NodeAlert:
+    """The subject of the alert of a failure: an alert of a ``silent`` host ends once that answers."""
+    return NodeAlert.SILENT if event.facts.get("silent") else kind
 
 
 def _refused(draft: Draft, state: NodeState, error: str) -> None:
@@ -133,7 +151,7 @@ def _refused(draft: Draft, state: NodeState, error: str) -> None:
             draft.touch(state.owner)
 
 
-def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
+def _join_failed(draft: Draft, state: NodeState, error: str, kind: NodeAlert = NodeAlert.LATE) -> None:
     state = alerts.without(state)
     cluster = state.owner
     if cluster is None or state.failures + 1 >= draft.settings.join_attempts:
@@ -141,11 +159,11 @@ def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
         return
     draft.say("join-failed", node=state.node.id, cluster=cluster, error=error)
     state = replace(state, failures=state.failures + 1)
-    draft.put_node(alerts.put(state, NodeAlert.LATE, f"it did not come up, and is tried again: {error}"))
+    draft.put_node(alerts.put(state, kind, f"it did not come up, and is tried again: {error}"))
     draft.host(state, state.role, cluster, within_us=draft.settings.join_us)
 
 
-def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> None:
+def _not_reached(draft: Draft, state: NodeState, error: str, kind: NodeAlert, *, away: bool) -> None:
     """A node that could not be wiped, or a lost one that is not back yet: tried again, as long as it takes.
 
     One whose disk is ``away`` is told as that: somebody has to mount it.
@@ -162,7 +180,7 @@ def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> N
         why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
         if state.life is NodeLife.CLEANING:
             state = replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us)
-        if (state := alerts.put(state, NodeAlert.UNCLEAN, error)) != draft.node(state.node.id):
+        if (state := alerts.put(state, kind, error)) != draft.node(state.node.id):
             draft.put_node(state)
     draft.try_again(key)
 
