@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import socket
 import struct
 import time
@@ -157,25 +158,19 @@ def _flocks(file: int) -> list[int]:
 
 def _locked_by(locks: str, name: str) -> list[int]:
     """The processes that have the lock of a file by ``/proc/locks``; without a device in its name, on any device."""
-    rows = [line.split() for line in locks.splitlines()]
-    return [
-        int(words[4]) for words in rows if "FLOCK" in words and "->" not in words and f":{words[5]}".endswith(f":{name}")
-    ]
+    rows = [words for words in map(str.split, locks.splitlines()) if "FLOCK" in words and "->" not in words]
+    return [int(words[4]) for words in rows if f":{words[5]}".endswith(f":{name}")]
 
 
 def _name_of(file: int) -> str:
-    """The name of an open file in ``/proc/locks``: device and inode; the inode alone where its mount is not listed.
+    """The name of a file in ``/proc/locks``: device and inode, which two file systems may share; else the inode alone.
 
-    Two file systems have files with the same inode. The device is that of the mount: btrfs gives `os.fstat` another.
+    The device is that of the mount: btrfs gives `os.fstat` another one.
     """
-    inode = os.fstat(file).st_ino
-    facts = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{file}").read_text().splitlines())
-    for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
-        mount, _, device, *_ = line.split()
-        if mount == facts.get("mnt_id", "").strip():
-            major, minor = map(int, device.split(":"))
-            return f"{major:02x}:{minor:02x}:{inode}"
-    return str(inode)
+    inode, mounts = os.fstat(file).st_ino, Path("/proc/self/mountinfo").read_text(errors="replace")
+    mount = re.search(r"mnt_id:\s*(\d+)", Path(f"/proc/self/fdinfo/{file}").read_text(encoding="ascii"))
+    device = mount and re.search(rf"(?m)^{mount[1]} \d+ (\d+):(\d+) ", mounts)
+    return f"{int(device[1]):02x}:{int(device[2]):02x}:{inode}" if device else str(inode)
 
 
 def _myself() -> Holder:

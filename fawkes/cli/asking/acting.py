@@ -74,28 +74,22 @@ def foresee_each(client: Client, verb: str, specs: Mapping[str, Any], check: Cal
     from fawkes.report.tables.explain import lines_of
     from fawkes.store.record import to_plain
 
+    heads = ["dry run: nothing is done"]
+
     def act(name: str) -> None:
         would: Any = client.post(verb, {"spec": to_plain(specs[name])}, dry_run=True).get("would", [])
-        texts.extend(f"  {line.text}" for line in lines_of([Reason(row["code"], row["facts"]) for row in would]))
+        while heads:
+            warn(heads.pop())
+        for line in lines_of([Reason(row["code"], row["facts"]) for row in would]):
+            note(f"  {line.text}")
 
-    texts: list[str] = []
     try:
         check()
         for_each("accepted", list(specs), act)
     except NoControllerError:
-        texts.append("no controller runs: only files were checked")
-    except PartialError as error:
-        if not error.done:
-            raise
-        _tell_rehearsed(texts)
-        raise
-    _tell_rehearsed(texts)
-
-
-def _tell_rehearsed(texts: Sequence[str]) -> None:
-    warn("dry run: nothing is done")
-    for text in texts:
-        note(text)
+        for head in heads:
+            warn(head)
+        note("no controller runs: only files were checked")
 
 
 def confirm(word: str, *, what: str, yes: bool) -> None:

@@ -34,9 +34,7 @@ def ended(draft: Draft, event: NodeObserved) -> None:
     state = _placed(draft, state, event)
     match event.condition, state.life:
         case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
-            if names := event.facts.get("repaired"):
-                draft.say("software-repaired", node=event.node, cluster=state.owner, files=names)
-            _serves(draft, state)
+            _serves(draft, state, event)
         case Condition.SERVING, NodeLife.EVACUATING:
             draft.settle(Key.HOST.of(event.node))
         case Condition.HELD, _:
@@ -87,8 +85,10 @@ def _answers(draft: Draft, state: NodeState) -> None:
         _again(draft, pending, tries=1)
 
 
-def _serves(draft: Draft, state: NodeState) -> None:
+def _serves(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """A node came up; one that was to leave when it was lost leaves now."""
+    if names := event.facts.get("repaired"):
+        draft.say("software-repaired", node=event.node, cluster=state.owner, files=names)
     watching.back(draft, state)
     state = draft.node(state.node.id)
     if state.life is NodeLife.SERVING and state.kept_out:
@@ -115,8 +115,9 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
 
     A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped. One
     that lacks a release of Hadoop that the controller has not either (``no_release``), or the site's KDC or keytab
-    (``site``), goes on joining: any other node would lack it, too.
+    (``site``), goes on joining: any other node would lack it, too. The alert of a ``silent`` host ends once it answers.
     """
+    silent = NodeAlert.SILENT if event.facts.get("silent") else None
     if state.life is NodeLife.JOINING and (event.facts.get("no_release") or event.facts.get("site")):
         draft.put_node(alerts.put(state, NodeAlert.NO_RELEASE, event.error))
         draft.say("no-release", node=state.node.id, cluster=state.owner, error=event.error)
@@ -125,19 +126,14 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         if event.facts.get("refused"):
             _refused(draft, state, event.error)
         else:
-            _join_failed(draft, state, event.error, _kind(event, NodeAlert.LATE))
+            _join_failed(draft, state, event.error, silent or NodeAlert.LATE)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
-        _not_reached(draft, state, event.error, _kind(event, NodeAlert.UNCLEAN), away=bool(event.facts.get("away")))
+        _not_reached(draft, state, event.error, silent or NodeAlert.UNCLEAN, away=bool(event.facts.get("away")))
         cluster = None if state.owner is None else draft.cluster(state.owner)
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
             masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
     elif state.life is NodeLife.EVACUATING:
         draft.try_again(Key.HOST.of(state.node.id))
-
-
-def _kind(event: NodeObserved, kind: NodeAlert) -> NodeAlert:
-    """The subject of the alert of a failure: an alert of a ``silent`` host ends once that answers."""
-    return NodeAlert.SILENT if event.facts.get("silent") else kind
 
 
 def _refused(draft: Draft, state: NodeState, error: str) -> None:

@@ -134,7 +134,7 @@ class Takeover(Handover):
         return node is not None and node.alive
 
     def _bring_back(self, silent: Collection[NodeId], idle: Collection[NodeId]) -> None:
-        """NodeManagers that run and do not find the new ResourceManager are started again, once; their containers end."""
+        """Start NodeManagers again, once, that run and do not find the new ResourceManager; their containers end."""
         super()._bring_back(silent, idle)
         # The ResourceManager is active when this is asked for the first time.
         self._by_itself = self._by_itself or Deadline.after(self._effect.follow_us / SECOND_US or math.inf)
