@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import socket
 import struct
 import time
@@ -150,13 +151,26 @@ def _stranger(file: int) -> RefusedError | None:
 
 def _flocks(file: int) -> list[int]:
     """The processes that have the lock of a file, as far as the kernel lists them."""
-    inode, pids = str(os.fstat(file).st_ino), []
     with suppress(OSError):
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            words = line.split()
-            if "FLOCK" in words and "->" not in words and words[5].rpartition(":")[2] == inode:
-                pids.append(int(words[4]))
-    return pids
+        return _locked_by(Path("/proc/locks").read_text(encoding="ascii"), _name_of(file))
+    return []
+
+
+def _locked_by(locks: str, name: str) -> list[int]:
+    """The processes that have the lock of a file by ``/proc/locks``; without a device in its name, on any device."""
+    rows = [words for words in map(str.split, locks.splitlines()) if "FLOCK" in words and "->" not in words]
+    return [int(words[4]) for words in rows if f":{words[5]}".endswith(f":{name}")]
+
+
+def _name_of(file: int) -> str:
+    """The name of a file in ``/proc/locks``: device and inode, which two file systems may share; else the inode alone.
+
+    The device is that of the mount: btrfs gives `os.fstat` another one.
+    """
+    inode, mounts = os.fstat(file).st_ino, Path("/proc/self/mountinfo").read_text(errors="replace")
+    mount = re.search(r"mnt_id:\s*(\d+)", Path(f"/proc/self/fdinfo/{file}").read_text(encoding="ascii"))
+    device = mount and re.search(rf"(?m)^{mount[1]} \d+ (\d+):(\d+) ", mounts)
+    return f"{int(device[1]):02x}:{int(device[2]):02x}:{inode}" if device else str(inode)
 
 
 def _myself() -> Holder:

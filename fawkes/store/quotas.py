@@ -28,7 +28,7 @@ from fawkes.core.values.model import NodeId, Plain
 from fawkes.store import health
 from fawkes.store.opening import connect
 from fawkes.store.private import write_private
-from fawkes.store.record import RecordError, dumps, from_plain, loads, text_of, to_plain
+from fawkes.store.record import NoJsonError, RecordError, dumps, from_plain, loads, text_of, to_plain
 
 FILE = "quotas.sqlite"
 #: periods between two rows that can be read by themselves
@@ -159,7 +159,7 @@ class QuotaReader:
     """The record of a state folder, to be read while a controller writes it."""
 
     def __init__(self, folder: Path) -> None:
-        """Open it; FawkesError when it cannot be read."""
+        """Open it; FawkesError when it cannot be read, RefusedError when it is damaged or of another build."""
         self.path = folder / FILE
         self._db: sqlite3.Connection | None = None
         if self.path.exists():
@@ -227,10 +227,24 @@ class QuotaReader:
         try:
             return ask()
         except (sqlite3.Error, zlib.error, RecordError, LookupError, TypeError, ValueError) as error:
-            if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such table"):
+            if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such"):
                 raise health.translated(error, self.path) from None
-            hint = "Move it away: nothing but the courses of jobs under quotas is lost"
-            raise RefusedError(f"the record of quotas is damaged: {error}", where=str(self.path), hint=hint) from None
+            what, hint = f"is damaged: {error}", "Move it away: nothing but the courses of jobs under quotas is lost"
+            # What is whole and has other fields, or other columns, is no damage.
+            if str(error).startswith("no such column") or (
+                isinstance(error, RecordError | ValueError) and not isinstance(error, NoJsonError | UnicodeError)
+            ):
+                what = f"was written by {self._versions()}, and this Fawkes {__version__} cannot read it: {error}"
+                hint = f"Use the version that wrote it. {hint}"
+            raise RefusedError(f"the record of quotas {what}", where=str(self.path), hint=hint) from None
+
+    def _versions(self) -> str:
+        """The other versions of Fawkes that have written this record; where none is noted, another build."""
+        known: set[str] = set()
+        if self._db is not None:
+            with suppress(sqlite3.Error):
+                known.update(version for (version,) in self._db.execute("SELECT version FROM rooms"))
+        return " and ".join(f"Fawkes {each}" for each in sorted(known - {__version__})) or "another build of Fawkes"
 
     def close(self) -> None:
         """Give the file back."""

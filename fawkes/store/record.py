@@ -54,6 +54,10 @@ class RecordError(BrokenError):
         return RecordError(self.what, step + self.path)
 
 
+class NoJsonError(RecordError):
+    """A text is damaged: no version of Fawkes writes such a one."""
+
+
 def text_of(value: object) -> str:
     """The one text of a value of the core, the same on every machine; RecordError names what has none.
 
@@ -112,11 +116,11 @@ def _storable(text: str) -> str:
 
 
 def loads(text: str) -> Plain:
-    """Plain data from its text; RecordError when it is none."""
+    """Plain data from its text; NoJsonError when it is none."""
     try:
         return json.loads(text)
     except ValueError as error:
-        raise RecordError(f"is not JSON: {error}") from None
+        raise NoJsonError(f"is not JSON: {error}") from None
 
 
 class Coder(NamedTuple):

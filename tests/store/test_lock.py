@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from fawkes.base.errors import ElsewhereError
-from fawkes.store.lock import LOCK_FILE, Holder, StateLock, died, holder, is_held
+from fawkes.store.lock import LOCK_FILE, Holder, StateLock, _locked_by, _name_of, died, holder, is_held
 
 
 def test_nobody_holds_a_folder_that_was_never_used(tmp_path: Path) -> None:
@@ -70,6 +71,25 @@ def test_a_controller_of_0_2_0_is_seen_while_it_runs(tmp_path: Path) -> None:
         assert held_by is not None
         assert held_by.pid == os.getpid()
     assert holder(tmp_path) is None
+
+
+@pytest.mark.parametrize(("name", "pids"), [("fe:00:12", [7]), ("00:31:12", [9]), ("00:2e:12", []), ("12", [7, 9])])
+def test_two_file_systems_have_files_of_the_same_number(name: str, pids: list[int]) -> None:
+    locks = (
+        "1: FLOCK  ADVISORY  WRITE 7 fe:00:12 0 EOF\n"
+        "1: -> FLOCK  ADVISORY  WRITE 8 fe:00:12 0 EOF\n"
+        "2: FLOCK  ADVISORY  WRITE 9 00:31:12 0 EOF\n"
+        "3: POSIX  ADVISORY  WRITE 10 fe:00:12 0 EOF\n"
+        "4: FLOCK  ADVISORY  WRITE 11 fe:00:112 0 EOF\n"
+    )
+    assert _locked_by(locks, name) == pids
+
+
+@pytest.mark.parametrize("folder", [Path("/tmp"), Path("/dev/shm")])
+def test_a_file_is_named_as_the_kernel_names_it(folder: Path) -> None:
+    with tempfile.TemporaryFile(dir=folder) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert os.getpid() in _locked_by(Path("/proc/locks").read_text(), _name_of(file.fileno()))
 
 
 def test_looking_at_the_lock_takes_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import FawkesError, RefusedError
+from fawkes.base.version import __version__
 from fawkes.core.quota.loop import step
 from fawkes.core.quota.sight import LoopState, PeriodLook
 from fawkes.core.quota.values import QuotaRules
@@ -121,6 +122,28 @@ def test_a_damaged_record_is_no_damaged_ledger(harm: str, tmp_path: Path) -> Non
     if "SET courses" in harm:
         with pytest.raises(RefusedError, match=said):
             QuotaReader(tmp_path).courses()
+
+
+@pytest.mark.parametrize(
+    ("version", "by"), [(__version__, "another build of Fawkes"), ("0.2.9", "Fawkes 0.2.9")], ids=["build", "version"]
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        """UPDATE goals SET goal = replace(goal, '"job"', '"task"')""",
+        """UPDATE rooms SET rules = '{"unheard_of":1}'""",
+        "ALTER TABLE periods RENAME COLUMN courses TO stood",
+    ],
+)
+def test_the_record_of_another_build_is_no_damage(change: str, version: str, by: str, tmp_path: Path) -> None:
+    record(tmp_path, 5)
+    db = sqlite3.connect(tmp_path / FILE)
+    db.execute("UPDATE rooms SET version = ?", (version,))
+    db.execute(change)
+    db.commit()
+    said = f"record of quotas was written by {by}, and this Fawkes {__version__} cannot read it: .* Use the version"
+    with pytest.raises(RefusedError, match=said):
+        list(QuotaReader(tmp_path).differences(lambda policy: quota("edf_pure")))
 
 
 def test_a_full_disk_costs_the_record_and_then_it_goes_on(tmp_path: Path) -> None:

@@ -68,21 +68,27 @@ def rehearse(client: Client, verb: str, body: Mapping[str, Any], output: str) ->
 def foresee_each(client: Client, verb: str, specs: Mapping[str, Any], check: Callable[[], object]) -> None:
     """Tell on stderr what the controller would decide about each of these specs; TurnedDownError if it would refuse.
 
-    ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else.
+    ``check`` looks for what only a controller knows. Without a controller that is said, and nothing else. Of one that
+    is refused its refusal alone is told.
     """
     from fawkes.report.tables.explain import lines_of
     from fawkes.store.record import to_plain
 
+    heads = ["dry run: nothing is done"]
+
     def act(name: str) -> None:
         would: Any = client.post(verb, {"spec": to_plain(specs[name])}, dry_run=True).get("would", [])
+        while heads:
+            warn(heads.pop())
         for line in lines_of([Reason(row["code"], row["facts"]) for row in would]):
             note(f"  {line.text}")
 
-    warn("dry run: nothing is done")
     try:
         check()
         for_each("accepted", list(specs), act)
     except NoControllerError:
+        for head in heads:
+            warn(head)
         note("no controller runs: only files were checked")
 
 

@@ -45,8 +45,8 @@ def request(
 
     specs = _checked(site, files)
     if dry_run:
-        show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
         foresee_each(Client(site), "request", specs, lambda: None)
+        show([_row(spec) for spec in specs.values()], TABLES["request --dry-run"], output)
         return
     client = Client(site)
     provide_releases(client, map(needs_of, specs.values()), fetch=fetch)

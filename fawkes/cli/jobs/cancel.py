@@ -28,8 +28,6 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
 
     client = Client(site)
     known = {name: the_job(client, name) for name in jobs}
-    if dry_run:
-        show([row for row in known.values() if row], TABLES["cancel"], output)
 
     def act(name: str) -> None:
         row = known[name]
@@ -52,6 +50,7 @@ def cancel(site: Site, jobs: tuple[str, ...], wait: bool, limit_us: int | None, 
 
     for_each("cancelled", jobs, act)
     if dry_run:
+        show([row for row in known.values() if row], TABLES["cancel"], output)
         return
     if wait:
         wait_for_jobs(client, jobs, limit_us, "The controller goes on cancelling: `fawkes jobs` shows how they end")

@@ -90,8 +90,8 @@ def submit(
         warn(early)
     specs: dict[str, JobSpec] = {job.id: job for job in jobs}
     if dry_run:
-        show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
         foresee_each(client, "submit", specs, lambda: check_new(client, jobs))
+        show([_planned(job) for job in jobs], TABLES["submit --dry-run"], output)
         return
     check_new(client, jobs)
 

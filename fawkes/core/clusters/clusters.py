@@ -154,11 +154,12 @@ def _not_reached(draft: Draft, cluster: ClusterState, pending: PutPending, event
     members = split(pending.key)[0] is Key.MEMBERSHIP
     stage = "membership" if members else cluster.life
     facts = _closed(draft, cluster, event.facts)
-    draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **facts)
+    kind = ClusterAlert.MEMBERS if members else ClusterAlert.STAGE
+    if backoff.is_told(pending.tries) or event.error not in alerts.text(cluster, kind):
+        draft.say("not-reached", cluster=cluster.id, stage=stage, error=event.error, tries=pending.tries, **facts)
     lost = cluster.moving is not None or draft.pending(Key.SILENT.of(cluster.id)) is not None
     if not lost:
         # What is wrong with lost masters is said already.
-        kind = ClusterAlert.MEMBERS if members else ClusterAlert.STAGE
         draft.put_cluster(alerts.raised(cluster, kind, event.error))
     tries = pending.tries
     refused, away = event.facts.get("refused"), event.facts.get("away")

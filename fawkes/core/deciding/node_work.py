@@ -34,9 +34,7 @@ def ended(draft: Draft, event: NodeObserved) -> None:
     state = _placed(draft, state, event)
     match event.condition, state.life:
         case Condition.SERVING, NodeLife.JOINING | NodeLife.LOST if state.owner is not None:
-            if names := event.facts.get("repaired"):
-                draft.say("software-repaired", node=event.node, cluster=state.owner, files=names)
-            _serves(draft, state)
+            _serves(draft, state, event)
         case Condition.SERVING, NodeLife.EVACUATING:
             draft.settle(Key.HOST.of(event.node))
         case Condition.HELD, _:
@@ -47,6 +45,8 @@ def ended(draft: Draft, event: NodeObserved) -> None:
             if event.facts.get("leftovers"):
                 draft.say("left-behind", node=event.node, cluster=state.owner, **event.facts)
             wiped(draft, state)
+        case Condition.ANSWERS, _:
+            _answers(draft, state)
         case _, NodeLife.FREE:
             _looked_at(draft, state, event)
         case Condition.FAILED, _:
@@ -74,8 +74,21 @@ def _looked_at(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         draft.put_node(alerts.without(state))
 
 
-def _serves(draft: Draft, state: NodeState) -> None:
+def _answers(draft: Draft, state: NodeState) -> None:
+    """A host answers again: what waits for its next try is tried at once."""
+    if alerts.kind_of(state) is not NodeAlert.SILENT:
+        return
+    draft.say("node-answers", node=state.node.id, cluster=state.owner)
+    draft.put_node(alerts.without(state))
+    pending = draft.pending(Key.HOST.of(state.node.id))
+    if state.life is NodeLife.LOST and pending is not None:
+        _again(draft, pending, tries=1)
+
+
+def _serves(draft: Draft, state: NodeState, event: NodeObserved) -> None:
     """A node came up; one that was to leave when it was lost leaves now."""
+    if names := event.facts.get("repaired"):
+        draft.say("software-repaired", node=event.node, cluster=state.owner, files=names)
     watching.back(draft, state)
     state = draft.node(state.node.id)
     if state.life is NodeLife.SERVING and state.kept_out:
@@ -102,8 +115,9 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
 
     A node that refuses us (``refused``: a damaged or foreign lease) gets none: it is out of use until it was wiped. One
     that lacks a release of Hadoop that the controller has not either (``no_release``), or the site's KDC or keytab
-    (``site``), goes on joining: any other node would lack it, too.
+    (``site``), goes on joining: any other node would lack it, too. The alert of a ``silent`` host ends once it answers.
     """
+    silent = NodeAlert.SILENT if event.facts.get("silent") else None
     if state.life is NodeLife.JOINING and (event.facts.get("no_release") or event.facts.get("site")):
         draft.put_node(alerts.put(state, NodeAlert.NO_RELEASE, event.error))
         draft.say("no-release", node=state.node.id, cluster=state.owner, error=event.error)
@@ -112,9 +126,9 @@ def _failed(draft: Draft, state: NodeState, event: NodeObserved) -> None:
         if event.facts.get("refused"):
             _refused(draft, state, event.error)
         else:
-            _join_failed(draft, state, event.error)
+            _join_failed(draft, state, event.error, silent or NodeAlert.LATE)
     elif state.life in (NodeLife.CLEANING, NodeLife.LOST):
-        _not_reached(draft, state, event.error, away=bool(event.facts.get("away")))
+        _not_reached(draft, state, event.error, silent or NodeAlert.UNCLEAN, away=bool(event.facts.get("away")))
         cluster = None if state.owner is None else draft.cluster(state.owner)
         if event.facts.get("no_image") and cluster is not None and cluster.master == state.node.id:
             masters.lost(draft, cluster, since_us=draft.at_us, at_once=True)
@@ -133,7 +147,7 @@ def _refused(draft: Draft, state: NodeState, error: str) -> None:
             draft.touch(state.owner)
 
 
-def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
+def _join_failed(draft: Draft, state: NodeState, error: str, kind: NodeAlert = NodeAlert.LATE) -> None:
     state = alerts.without(state)
     cluster = state.owner
     if cluster is None or state.failures + 1 >= draft.settings.join_attempts:
@@ -141,11 +155,11 @@ def _join_failed(draft: Draft, state: NodeState, error: str) -> None:
         return
     draft.say("join-failed", node=state.node.id, cluster=cluster, error=error)
     state = replace(state, failures=state.failures + 1)
-    draft.put_node(alerts.put(state, NodeAlert.LATE, f"it did not come up, and is tried again: {error}"))
+    draft.put_node(alerts.put(state, kind, f"it did not come up, and is tried again: {error}"))
     draft.host(state, state.role, cluster, within_us=draft.settings.join_us)
 
 
-def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> None:
+def _not_reached(draft: Draft, state: NodeState, error: str, kind: NodeAlert, *, away: bool) -> None:
     """A node that could not be wiped, or a lost one that is not back yet: tried again, as long as it takes.
 
     One whose disk is ``away`` is told as that: somebody has to mount it.
@@ -162,7 +176,7 @@ def _not_reached(draft: Draft, state: NodeState, error: str, *, away: bool) -> N
         why = draft.say("not-clean", node=state.node.id, cluster=state.owner, error=error, tries=tries)
         if state.life is NodeLife.CLEANING:
             state = replace(state, life=NodeLife.LOST, owner=None, role=None, why=why, since_us=draft.at_us)
-        if (state := alerts.put(state, NodeAlert.UNCLEAN, error)) != draft.node(state.node.id):
+        if (state := alerts.put(state, kind, error)) != draft.node(state.node.id):
             draft.put_node(state)
     draft.try_again(key)
 

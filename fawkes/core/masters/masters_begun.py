@@ -8,7 +8,7 @@ from __future__ import annotations
 from fawkes.base.values import replace
 from fawkes.core.jobs import displaced, jobs
 from fawkes.core.masters import journal, lost_writes, masters_to, standby
-from fawkes.core.state import alerts
+from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
 from fawkes.core.state.moves import lost as lost_node
 from fawkes.core.values.decision import PutPending
@@ -120,7 +120,8 @@ def not_moved(draft: Draft, cluster: ClusterState, moving: MastersMove, pending:
 
     New masters whose data is gone from their disk are lost masters like any others.
     """
-    draft.say("not-reached", cluster=cluster.id, stage="masters", error=event.error, tries=pending.tries)
+    if backoff.is_told(pending.tries) or event.facts.get("site") is not True:
+        draft.say("not-reached", cluster=cluster.id, stage="masters", error=event.error, tries=pending.tries)
     if event.facts.get("alive") is True:
         _alive(draft, cluster, moving, pending, event)
         return
@@ -219,7 +220,8 @@ def journal_answered(
             standby.arm(draft, cluster)
             jobs.release(draft, cluster.id)
         return
-    draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
+    if backoff.is_told(pending.tries) or event.error not in alerts.text(cluster, ClusterAlert.STANDBY):
+        draft.say("journal-not-begun", cluster=cluster.id, error=event.error, tries=pending.tries)
     cluster = alerts.raised(cluster, ClusterAlert.STANDBY, event.error)
     if event.facts.get("alive") is True:
         draft.touch(cluster.id, afresh=True)

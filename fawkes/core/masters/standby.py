@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from fawkes.base.values import replace
 from fawkes.core.jobs.displaced import rows
-from fawkes.core.state import alerts
+from fawkes.core.state import alerts, backoff
 from fawkes.core.state.draft import Draft
 from fawkes.core.values.decision import PutPending
 from fawkes.core.values.effects import ArmStandby
@@ -275,7 +275,8 @@ def answered(
         if not set(effect.standby.journal) <= set(map(str, rows(event.facts, "journal"))):
             _look_again(draft, cluster)
     else:
-        draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)
+        if backoff.is_told(pending.tries) or event.error not in alerts.text(cluster, ClusterAlert.STANDBY):
+            draft.say("standby-not-armed", cluster=cluster.id, error=event.error, tries=pending.tries)
         draft.put_cluster(alerts.raised(cluster, ClusterAlert.STANDBY, event.error))
         draft.later(pending)
 

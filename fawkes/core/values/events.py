@@ -20,8 +20,9 @@ from fawkes.core.values.sight import Attempt, Service, Sight
 class Condition(StrEnum):
     """The end of work on a node.
 
-    HELD: it was not wiped, because its blocks were not proven to be elsewhere right before. Ledgers of earlier
-    versions also have DRAINED, EVACUATED and LOST, verdicts that a world gave; facts (`NodeSeen`) have replaced them.
+    HELD: it was not wiped, because its blocks were not proven to be elsewhere right before. ANSWERS: work on it failed
+    because its host did not answer, and now it does. Ledgers of earlier versions also have DRAINED, EVACUATED and LOST,
+    verdicts that a world gave; facts (`NodeSeen`) have replaced them.
     """
 
     SERVING = "serving"
@@ -30,6 +31,7 @@ class Condition(StrEnum):
     HELD = "held"
     CLEAN = "clean"
     FAILED = "failed"
+    ANSWERS = "answers"
     LOST = "lost"
 
 

@@ -76,7 +76,7 @@ class NodeAlert(StrEnum):
     NO_RELEASE = "no release"
     """The controller has not what any node would need: a release of Hadoop, or the site's KDC and keytab."""
     SILENT = "silent"
-    """It belongs to nobody, and does not answer or says otherwise: no MR-cluster gets it before that has passed."""
+    """It does not answer, or says that somebody holds it: while it is free, no MR-cluster gets it before that ends."""
 
 
 class ClusterAlert(StrEnum):

@@ -154,6 +154,8 @@ LOOKS_PER_STATUS = 8
 """Looks at masters between two looks at the node that joins."""
 LOOKS_PER_DAEMON = 12
 """Looks at masters that are being brought up between two looks at their processes."""
+WORKERS_EVERY_S = 3.0
+"""Workers that have ended while masters move, until they are started again."""
 LOOKS_PER_LEAD = 4
 """Looks between two orders to make the masters of an MR-cluster with a journal active."""
 CATCH_UP_EVERY_US = 10_000_000

@@ -28,7 +28,7 @@ from fawkes.core.state.state import State
 from fawkes.core.values.decision import Decision, PutCluster
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, Reloaded, Requested, Started
-from fawkes.core.values.model import ClusterId, ClusterLife, Facts, JobId, NodeLife, NodeState, Plain
+from fawkes.core.values.model import ClusterId, ClusterLife, Facts, JobId, NodeAlert, NodeLife, NodeState, Plain
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
@@ -563,5 +563,6 @@ def _over(view: State, cluster: ClusterId, job: JobId, attempt: int) -> bool:
 
 
 def _free(state: State) -> list[NodeState]:
-    """The nodes that belong to nobody."""
-    return [known for known in list(state.nodes.values()) if known.life is NodeLife.FREE]
+    """The nodes that belong to nobody, and those on which work failed because their hosts did not answer."""
+    nodes = list(state.nodes.values())
+    return [known for known in nodes if known.life is NodeLife.FREE or known.alert_kind is NodeAlert.SILENT]

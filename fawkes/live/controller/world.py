@@ -41,7 +41,7 @@ from fawkes.live.masters.moving import MastersMover
 from fawkes.live.masters.succession import GoneError, StayError, UntouchedError
 from fawkes.live.nodes.clusters import Clusters
 from fawkes.live.nodes.ground import Ground
-from fawkes.live.nodes.ssh import ConnectionState, SshError
+from fawkes.live.nodes.ssh import NOBODY_ANSWERS, ConnectionState, SshError
 
 _log = logging.getLogger(__name__)
 
@@ -285,6 +285,8 @@ def _facts_of_host(error: FawkesError) -> Facts:
         return {"no_image": True}
     if isinstance(error, NodeAwayError):
         return {"away": True}
+    if isinstance(error, SshError) and error.state in NOBODY_ANSWERS:
+        return {"silent": True}
     return {"refused": True} if isinstance(error, NodeRefusedError) else {}
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from fawkes.base.errors import FawkesError
 from fawkes.core.values.events import Condition, NodeObserved
-from fawkes.core.values.model import NodeId, NodeState, Plain
+from fawkes.core.values.model import NodeId, NodeLife, NodeState, Plain
 from fawkes.live.base import limits
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.nodes.ground import Ground
@@ -23,7 +23,8 @@ _log = logging.getLogger(__name__)
 class FreeNodesWatch:
     """Looks at all free nodes side by side, one round at a time; ``free`` gives these as the ledger has them.
 
-    A node is told of when it does not answer or says that somebody holds it, and when that has passed.
+    A node is told of when it does not answer or says that somebody holds it, and when that has passed. Of a node that
+    is not free only the latter is told.
     """
 
     def __init__(self, ground: Ground, mailbox: Mailbox, free: Callable[[], Iterable[NodeState]]) -> None:
@@ -59,6 +60,8 @@ class FreeNodesWatch:
                     self._tell(free[node], Condition.FAILED, why)
             elif isinstance(outcome, FawkesError):
                 continue
+            elif free[node].life is not NodeLife.FREE:
+                self._tell(free[node], Condition.ANSWERS)
             elif why := _held(outcome, self._ground.identity.pool):
                 if alert != why:
                     self._tell(free[node], Condition.FAILED, why, held=True)

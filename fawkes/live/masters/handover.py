@@ -54,6 +54,7 @@ class Handover(Change, ABC):
         self._members_s = effect.rejoin_us / SECOND_US
         self._began = time.monotonic()
         self._waits_for = ""
+        self._next_starts = Deadline.after(0)
         #: configurations that were built before anything was stopped, of the old masters (True) or the new, by node
         self._built: dict[tuple[bool, NodeId], Mapping[str, str | bytes]] = {}
 
@@ -231,7 +232,19 @@ class Handover(Change, ABC):
         return True
 
     def _bring_back(self, silent: Collection[NodeId], idle: Collection[NodeId]) -> None:
-        """DataNodes and NodeManagers are still away: for who can do something about it."""
+        """Start workers again that have ended, now and then; one that runs by the word of its node is left alone."""
+        if self._next_starts.left() > 0:
+            return
+        self._next_starts = Deadline.after(limits.WORKERS_EVERY_S)
+        away: dict[NodeId, list[str]] = {}
+        for name, nodes in (("datanode", silent), ("nodemanager", idle)):
+            for at in nodes:
+                away.setdefault(at, []).append(name)
+        starts = {at: self._starts([at], away[at])[at] for at in self._reached if at in away}
+        outcomes = self._ground.run_on(starts, "starting workers that have ended", within_s=limits.LOOK_S)
+        for at, outcome in outcomes.items():
+            if isinstance(outcome, FawkesError):
+                _log.info("%s: %s", at, outcome)
 
     def _serves(self, addresses: MasterAddresses, seen: masters.Storage) -> bool:
         """True if HDFS takes writes and YARN knows its applications."""

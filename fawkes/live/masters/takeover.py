@@ -46,7 +46,7 @@ class Takeover(Handover):
         # Those that are started again need a second time.
         self._members_s += effect.follow_us / SECOND_US if effect.rejoin_us else 0
         self._by_itself: Deadline | None = None
-        self._started_again = self._started_storing = False
+        self._started_again = False
         #: what the new NameNode says that it is
         self._here: str | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="stop")
@@ -134,13 +134,8 @@ class Takeover(Handover):
         return node is not None and node.alive
 
     def _bring_back(self, silent: Collection[NodeId], idle: Collection[NodeId]) -> None:
-        """DataNodes that have ended are started, once, and nobody is waited for that could not come.
-
-        NodeManagers that do not find the new ResourceManager are started again, once; their containers end.
-        """
-        if silent and not self._started_storing:
-            self._started_storing = True
-            self._start([at for at in self._reached if at in silent], ["datanode"], "starting the DataNode")
+        """Start NodeManagers again, once, that run and do not find the new ResourceManager; their containers end."""
+        super()._bring_back(silent, idle)
         # The ResourceManager is active when this is asked for the first time.
         self._by_itself = self._by_itself or Deadline.after(self._effect.follow_us / SECOND_US or math.inf)
         if self._started_again or self._by_itself.left() > 0 or not idle:

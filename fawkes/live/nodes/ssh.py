@@ -54,6 +54,10 @@ class ConnectionState(StrEnum):
     NOT_TRIED = "not tried"
 
 
+NOBODY_ANSWERS = (ConnectionState.NO_ANSWER, ConnectionState.REFUSED, ConnectionState.BEHIND)
+"""States of a host that is off, or whose sshd has not started yet."""
+
+
 class SshError(HostError):
     """A host could not be reached, or the way to it broke; ``state`` says how."""
 

@@ -23,9 +23,11 @@ from fawkes.core.values.model import (
     JobLife,
     JobSpec,
     JobState,
+    MastersMove,
     MoveCause,
     NodeLife,
     NodeState,
+    Reason,
     Role,
     Sample,
 )
@@ -229,6 +231,8 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str | None, st
     unusable = [alerts.text(state, kind) for kind in service.UNUSABLE if alerts.about(state, kind)]
     if unusable:
         return RED, "; ".join(unusable)
+    if state.moving is not None and state.moving.begun:
+        return (RED if state.standby is None else YELLOW), _stopped(state, state.moving)
     if state.alert:
         return YELLOW, state.alert
     if state.life in WITH_MASTERS and promise(state) == GIVEN_UP:
@@ -237,6 +241,17 @@ def _health(state: ClusterState, nodes: list[NodeState]) -> tuple[str | None, st
     if held:
         return YELLOW, f"{held[0].node.id}: {held[0].alert}"
     return GREEN, ""
+
+
+def _stopped(state: ClusterState, moving: MastersMove) -> str:
+    """The standing of masters in a move that has begun; with a second NameNode they are away for moments only."""
+    if moving.cause is MoveCause.JOURNAL:
+        return "its masters are stopped by Fawkes, and start again with a new journal"
+    facts = {"cluster": state.id, "instead_of": moving.old, "node": moving.to, "cause": moving.cause, "by": moving.by}
+    why = sentence(Reason("masters-move", facts))
+    if state.standby is not None:
+        return f"its second NameNode takes over. {why}"
+    return f"its masters {'are stopped by Fawkes' if moving.planned else 'do not serve yet'}. {why}"
 
 
 def _data_in_danger(state: ClusterState, nodes: list[NodeState]) -> str:

@@ -99,6 +99,7 @@ NODES: Mapping[str, Template] = {
     "free-held": "{node} is free by the ledger, but {error}: no MR-cluster gets it",
     "node-away": "{node} cannot be used ({error}): {cluster} is deployed without it, and it is wiped when it can be",
     "free-silent": "{node} is free, but cannot be reached ({error}): no MR-cluster gets it before it can",
+    "node-answers": "{node} answers again",
     "free-answers": "{node} answers, and can be given to an MR-cluster",
     "node-refused": "{node} refuses to be changed ({error}): it stays out of use until it is repaired and wiped",
     "quarantine": "{node} did not come up for {cluster} ({error}): it is quarantined until {until_us}",

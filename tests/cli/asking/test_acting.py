@@ -560,6 +560,7 @@ def test_a_dry_run_of_submit_looks_where_the_job_would_go(run: Run, loaded: Worl
         result = run("submit", *words, "--class", "org.x.M", "--dry-run")
         assert result.exit_code == 2
         assert says in result.stderr
+        assert (result.stdout, "dry run" in result.stderr) == ("", False), "a refusal stands alone"
     assert loaded.events == []
 
 

@@ -94,6 +94,9 @@ def test_a_dry_run_of_a_request_says_what_the_controller_would_decide(run: Run, 
     result = run("request", "a", "--dry-run")
     assert result.exit_code == 6
     assert "There is already an MR-cluster a" in result.stderr
+    assert (result.stdout, "dry run" in result.stderr) == ("", False), "a refusal stands alone"
+    result = run("request", "a", "new", "--dry-run")
+    assert (result.exit_code, "new gets node[05-06] as core nodes" in result.stderr) == (4, True)
     core.server.close()
     result = run("request", "a", "--dry-run")
     assert (result.exit_code, "only files were checked" in result.stderr) == (0, True)

@@ -126,6 +126,19 @@ def test_outputs_that_cannot_be_saved_keep_their_nodes() -> None:
     assert desk.cluster("a").life is ClusterLife.RETIRING
 
 
+def test_the_same_failure_of_a_save_is_told_now_and_then() -> None:
+    desk = Desk.running("a", count=4, period_us=10**12)
+    desk.release(A)
+    told = []
+    for _ in range(40):
+        desk.failed("cluster:a", "disk full")
+        told += desk.said("not-reached")
+        desk.wait_for("cluster:a")
+    assert [facts["tries"] for facts in told] == [*range(1, 17), 32]
+    desk.failed("cluster:a", "quota exceeded")
+    assert [facts["error"] for facts in desk.said("not-reached")] == ["quota exceeded"]
+
+
 def test_files_that_were_closed_for_a_save_are_told_by_themselves_however_it_ended() -> None:
     desk = Desk.running("a", count=4, period_us=10**12, close_us=7)
     desk.release(A)

@@ -106,6 +106,18 @@ def test_what_is_away_for_long_is_brought_up_again_until_it_is_there() -> None:
     assert (standby(desk).ready, cluster(desk).alert) == (True, "")
 
 
+def test_the_same_failure_is_told_now_and_then() -> None:
+    desk = up()
+    see(desk, ready=False, error="it ended")
+    at(desk, STANDBY_S)
+    told = []
+    for _ in range(40):
+        desk.failed(KEY, "no room")
+        told += desk.said("standby-not-armed")
+        desk.wait_for(KEY)
+    assert [facts["tries"] for facts in told] == [*range(1, 17), 32]
+
+
 def test_what_comes_back_by_itself_is_left_alone() -> None:
     desk = up()
     see(desk, ready=False, error="a pause")

@@ -79,6 +79,33 @@ def test_a_node_that_failed_once_says_so_until_it_serves() -> None:
     assert health(desk) == ("green", "")
 
 
+def test_an_alert_of_a_host_that_did_not_answer_ends_with_its_first_answer() -> None:
+    desk = desk_of()
+    desk.up("a")
+    desk.tick(a=1000)
+    node = next(name for name, state in desk.state.nodes.items() if state.life is NodeLife.JOINING)
+    desk.see(node, Condition.FAILED, "port 22 does not answer", silent=True)
+    assert (health(desk)[0], alerts.kind_of(desk.node(node))) == ("yellow", NodeAlert.SILENT)
+    desk.see(node, Condition.ANSWERS)
+    assert (health(desk), desk.node(node).life) == (("green", ""), NodeLife.JOINING)
+    desk.see(node, Condition.ANSWERS)
+    assert desk.codes() == [], "the same again is no news"
+
+
+def test_a_node_that_could_not_be_wiped_is_wiped_once_its_host_answers() -> None:
+    desk = desk_of()
+    desk.up("a")
+    desk.tick(a=1000)
+    node = next(name for name, state in desk.state.nodes.items() if state.life is NodeLife.JOINING)
+    while desk.node(node).life is not NodeLife.LOST:
+        desk.see(node, Condition.FAILED, "port 22 does not answer", silent=True)
+    assert desk.node(node).alert == "port 22 does not answer"
+    key = f"host:{node}"
+    assert desk.state.pending[key].effect is not None
+    decision = desk.see(node, Condition.ANSWERS)
+    assert (desk.node(node).alert, decision.effects[0].key) == ("", key)
+
+
 def test_a_wait_of_what_is_not_pending_is_history() -> None:
     desk = desk_of()
     desk.up("a")

@@ -10,6 +10,8 @@ from fawkes.base.errors import FawkesError
 from fawkes.core.values.effects import Host
 from fawkes.core.values.events import Condition, Event, Failed, NodeObserved
 from fawkes.core.values.model import ClusterId, NodeId
+from fawkes.live.controller.world import _facts_of_host
+from fawkes.live.nodes.ssh import ConnectionState, SshError
 from fawkes.playbook import Exit, failure
 from tests.live.clusters.test_deploy import DEPLOY
 from tests.live.played import give_hands, world_of
@@ -51,6 +53,13 @@ def test_a_lease_that_is_not_ours_is_a_fact_about_its_node(code: int) -> None:
     assert (event.condition, event.node, event.facts) == (Condition.FAILED, "node07", {"refused": True})
     assert "wiping failed" in event.error
     assert stops == []
+
+
+@pytest.mark.parametrize("state", ConnectionState)
+def test_a_host_that_nobody_reaches_is_told_as_silent(state: ConnectionState) -> None:
+    facts = _facts_of_host(SshError("port 22 does not answer", host="node07", state=state))
+    is_off = state in (ConnectionState.NO_ANSWER, ConnectionState.REFUSED, ConnectionState.BEHIND)
+    assert facts == ({"silent": True} if is_off else {})
 
 
 def test_a_newer_epoch_of_our_pool_stops_the_controller() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fawkes.core.state import alerts
 from fawkes.core.values.events import Condition, NodeObserved
-from fawkes.core.values.model import ClusterId, Node, NodeAlert, NodeId, NodeState
+from fawkes.core.values.model import ClusterId, Node, NodeAlert, NodeId, NodeLife, NodeState
 from fawkes.live.base.mailbox import Mailbox
 from fawkes.live.base.timers import Clock
 from fawkes.live.eyes.free_nodes import FreeNodesWatch
@@ -60,4 +60,11 @@ def test_a_free_node_is_told_of_when_the_ledger_knows_it_otherwise(tmp_path: Pat
     known[NEVER_SEEN] = alerts.without(known[NEVER_SEEN])
     (event,) = look()
     assert event.error == "it has the folder of old, and nobody holds it"
+    # One that belongs to somebody, and on which work failed because its host did not answer.
+    known[NEVER_SEEN] = replace(alerts.put(known[NEVER_SEEN], NodeAlert.SILENT, "no answer"), life=NodeLife.JOINING)
+    fleet.off = {NEVER_SEEN}
+    assert look() == []
+    fleet.off = set()
+    (event,) = look()
+    assert (event.node, event.condition) == (NEVER_SEEN, Condition.ANSWERS)
     eyes.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -299,6 +300,34 @@ def test_safe_mode_ends_before_yarn_and_the_history_are_waited_for(site: Site) -
         locked = site.server.answers[path] if path == JMX else missing
         site.server.answers[path] = _once(site.folder / "hdfs-open", free[path], locked)
     assert site.move()["reached"] == [TO, THIRD]
+
+
+def test_workers_that_end_while_their_masters_move_are_started_again(site: Site) -> None:
+    """Not only after the time that a member has to come back: their node knows that they have ended."""
+    gone(site)
+    ended: dict[str, str] = {}
+
+    def pids() -> dict[str, str]:
+        script = hadoop.status(site.ground.folders(THIRD, C), ["datanode", "nodemanager"])
+        return site.ground.look(THIRD, script)[0].under("pid")
+
+    def known_once_back(path: str, then: Answer) -> Answer:
+        def answer(handler: Any, query: Any) -> None:
+            if not ended:
+                ended.update(pids())
+                subprocess.run(["kill", "-9", *ended.values()], check=True)
+            then(handler, query) if pids().keys() == ended.keys() else before[path](handler, query)
+
+        return answer
+
+    back = dict(site.server.answers)
+    site.serves(TO)
+    before = dict(site.server.answers)
+    site.server.answers |= {path: known_once_back(path, back[path]) for path in (JMX, NODE_LIST)}
+    facts = site.reach(MoveMasters(C, 5, OLD, TO, planned=False, rejoin_us=20_000_000))
+    assert facts["reached"] == [TO, THIRD]
+    assert set(ended) == {"datanode", "nodemanager"}
+    assert not set(ended.values()) & set(pids().values())
 
 
 def _once(file: Path, then: Answer, before: Answer) -> Answer:

@@ -63,6 +63,9 @@ RUNNING = ClusterState(spec=ClusterSpec(id=A, min_nodes=1), life=ClusterLife.RUN
 CORE = NodeState(node=Node(id=NodeId("n1")), life=NodeLife.SERVING, owner=A, role=Role.CORE)
 EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, role=Role.TRANSIENT)
 
+MOVE = MastersMove(cause=MoveCause.ASKED, since_us=1, old=NodeId("n1"), to=NodeId("n2"), by="ann", begun=True)
+GO = "The masters of a go from n1 to n2"
+
 
 @pytest.mark.parametrize(
     ("cluster", "nodes", "health", "reason"),
@@ -97,6 +100,26 @@ EXTRA = NodeState(node=Node(id=NodeId("n2")), life=NodeLife.SERVING, owner=A, ro
         (alerts.raised(RUNNING, ClusterAlert.STAGE, "refused"), [CORE], "yellow", "refused"),
         (alerts.raised(RUNNING, ClusterAlert.MISSING, "3"), [CORE], "red", "blocks are missing in HDFS: 3"),
         (RUNNING, [CORE, replace(EXTRA, alert="3 blocks are only here")], "yellow", "n2: 3 blocks are only here"),
+        (replace(RUNNING, moving=replace(MOVE, begun=False)), [CORE], "green", ""),
+        (replace(RUNNING, moving=MOVE), [CORE], "red", f"its masters are stopped by Fawkes. {GO}: as was asked (ann)"),
+        (
+            replace(RUNNING, moving=replace(MOVE, cause=MoveCause.LOST, by="")),
+            [CORE],
+            "red",
+            f"its masters do not serve yet. {GO}: they are lost",
+        ),
+        (
+            replace(RUNNING, moving=replace(MOVE, cause=MoveCause.LEAVES, by=""), standby=Standby(journal=())),
+            [CORE],
+            "yellow",
+            f"its second NameNode takes over. {GO}: their node goes out of service",
+        ),
+        (
+            alerts.raised(replace(RUNNING, moving=replace(MOVE, cause=MoveCause.JOURNAL)), ClusterAlert.STANDBY, "x"),
+            [CORE],
+            "red",
+            "its masters are stopped by Fawkes, and start again with a new journal",
+        ),
     ],
 )
 def test_health(cluster: ClusterState, nodes: list[NodeState], health: str, reason: str) -> None:
