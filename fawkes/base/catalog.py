@@ -145,7 +145,9 @@ class Catalog:
         if is_file(path) and path.suffix == _SUFFIX[kind]:
             return CatalogFile(kind, path.stem, path, Origin.GIVEN)
         what = "is not a file" if not is_file(path) else f"is not a {_SUFFIX[kind]} file"
-        raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of a {_singular(kind)}, or a name")
+        form = _singular(kind)
+        article = "an" if form.startswith("a") else "a"
+        raise _error(f"{str(path)!r} {what}", file, key, f"Give the path of {article} {form}, or a name")
 
     def _folders(self, kind: Kind) -> Iterator[tuple[Origin, Path]]:
         for folder in (self.record, self.site):

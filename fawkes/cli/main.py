@@ -84,7 +84,7 @@ VERBS = {
         "fawkes.cli.clusters.restore:restore", "Bring an MR-cluster back from the kept copy of its masters' data."
     ),
     "down": Verb("fawkes.cli.pool.down:down", "Stop for good: release all MR-clusters, end the controller."),
-    "policies": Verb("fawkes.cli.pool.policies:policies", "List the weighting policies and where each comes from."),
+    "policies": Verb("fawkes.cli.pool.policies:policies", "List the policies of all kinds and where each comes from."),
     "web": Verb("fawkes.cli.history.web:web", "Serve a page with the pool and its moves, and /metrics."),
     "verify": Verb("fawkes.cli.history.verify:verify", "Decide all steps of a ledger again and compare."),
     "replay": Verb("fawkes.cli.offline.replay:replay", "Run a workload or trace on real Hadoop, at its jobs' times."),

@@ -33,7 +33,8 @@ def get(version: str, again: bool, dry_run: bool, output: str) -> None:
 
     With a version of Hadoop comes all else that its MR-clusters can need, so that deployments need no network. Each of
     these is compiled alone by its name: `doors`, which closes the ports of daemons; `kerberos`, for MR-clusters with
-    Kerberos; `load`, the jobs of `fawkes replay`; and `tasks`, jobs of tasks. `criu` saves the tasks of such jobs.
+    Kerberos; `load`, the jobs of `fawkes replay`; `copies`, saves to another HDFS; `tasks`, jobs of tasks. `streams`
+    brings Spark and what streams need. `criu` saves the tasks of jobs of tasks.
     """
     from fawkes.playbook.criu.debian import Criu
     from fawkes.playbook.dist import pieces

@@ -20,9 +20,9 @@ def policies(site: Site, output: str) -> None:
 
     A weighting policy (`policy` in fawkes.toml) says how many nodes each MR-cluster gets. An admission policy
     (`admission`) says which jobs begin, and with how many CPUs. A quota policy divides the cores of a node among
-    executors. A preemption policy says which tasks are killed or checkpointed. So far `fawkes paper` alone uses the
-    quota and preemption policies that came with Fawkes. A policy in the site's policies/ folder, or in its
-    policies/admission/ folder, hides one of the same name that came with Fawkes. No policy is run.
+    executors. A preemption policy says which tasks are killed or checkpointed. A policy in the site's policies/ folder,
+    or in its policies/admission/, policies/quota/ or policies/preemption/ folder, hides one of the same name that came
+    with Fawkes. No policy is run.
     """
     catalog = Catalog(site=site.root)
     kinds = {

@@ -1,4 +1,4 @@
-"""Text from nodes, jobs and files on terminals, made harmless: the one place that sees to it."""
+"""Text from nodes, jobs and files on terminals, made harmless by `fawkes.base.visible`."""
 
 from __future__ import annotations
 

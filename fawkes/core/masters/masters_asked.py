@@ -64,8 +64,11 @@ def _restore_asked(draft: Draft, event: RestoreAsked) -> None:
     if cluster is None:
         draft.reply(event.ask, Reason("no-such-cluster", {"cluster": event.cluster}))
         return
-    moving = cluster.moving or _waited_for(draft, cluster)
+    moving = cluster.moving
     if moving is None or (moving.planned and not moving.begun):
+        # A planned move has masters that answer, or waits for them for ever where nothing else moves lost ones.
+        moving = _waited_for(draft, cluster)
+    if moving is None:
         draft.reply(event.ask, Reason("masters-answer", {"cluster": cluster.id}))
         return
     if moving.begun:

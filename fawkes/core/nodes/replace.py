@@ -1,7 +1,7 @@
 """Core nodes that go out of service while their MR-cluster runs: another takes over and serves, then they leave.
 
-So the minimum that was promised is held at every moment, and the blocks have somewhere to go. The node of the masters
-is not replaced: it leaves with its MR-cluster.
+So the minimum that was promised is held at every moment, and the blocks have somewhere to go. From the node of the
+masters these go first (`core.masters`).
 """
 
 from __future__ import annotations

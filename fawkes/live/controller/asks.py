@@ -270,13 +270,19 @@ def _answer(text: str, schema: Mapping[str, Any], kind: str = "application/json"
     return {"description": text, "content": {kind: {"schema": schema}}}
 
 
+def asks_masters(verb: str) -> bool:
+    """True for a verb whose dry run first asks the masters: its body says that it is one."""
+    return "dry_run" in getattr(ASKS.get(verb), "__dataclass_fields__", {})
+
+
 def _act(verb: str, schema: Mapping[str, Any], errors: Mapping[str, Any]) -> dict[str, Any]:
     kind, reply = ASKS.get(verb), {"$ref": f"{_REF}Reply"}
+    dry = {"name": "dry_run", "in": "query", "schema": {"const": "1"}, "description": "1: do nothing"}
     return {
         "operationId": f"act-{verb}",
         "summary": _MORE[verb] if kind is None else (kind.__doc__ or "").partition("\n")[0].replace("``", "`"),
         "x-role": rank_to_act(kind).name.lower(),
-        "parameters": [{"name": "dry_run", "in": "query", "schema": {"const": "1"}, "description": "1: do nothing"}],
+        "parameters": [] if asks_masters(verb) else [dry],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": {
             "200": _answer("It is done, begun, or would be", reply),

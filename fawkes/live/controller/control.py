@@ -43,7 +43,7 @@ from fawkes.core.values.events import ASKS, Event, Reloaded
 from fawkes.core.values.model import Plain, Reason
 from fawkes.live.base import limits
 from fawkes.live.controller.access import Access, Gate
-from fawkes.live.controller.asks import described, read_body, read_stop
+from fawkes.live.controller.asks import asks_masters, described, read_body, read_stop
 from fawkes.live.controller.endpoint import LANGUAGE, MOST_BODY_BYTES, ROLE, SOCKET, TOKEN, Peer, peer_of, reachable
 from fawkes.report.tables.explain import lines_of
 
@@ -187,9 +187,12 @@ class ControlServer:
     def dry_run(self, verb: str, body: bytes, peer: Peer) -> Reply:
         """The core's answer to one request of a peer, of which nothing is stored or done; it raises as `ask`.
 
-        ``would`` has the reasons of the decision. What the core first asks the masters about is answered without them.
+        ``would`` has the reasons of the decision. UserError for what the core first asks the masters about.
         """
         checked = read_body(verb, body)
+        if asks_masters(verb):
+            hint = 'Write "dry_run": true in the body'
+            raise UserError("nobody can foresee this without the masters", where=f"/{verb}", hint=hint)
         event = checked.event(self._now(), peer.name, "dry-run")
         self.gate.act(peer, verb, event)
         if self._rehearse is None:

@@ -76,7 +76,7 @@ def test_beside_jobs_of_its_own(
 
 
 def test_a_job_keeps_its_demand_while_yarn_has_not_split_it() -> None:
-    """As in the simulator: it would lose nodes in the moment in which it is handed to YARN."""
+    """It would lose nodes in the moment in which it is handed to YARN; the simulator counts the same."""
     desk = desk_with(2, tasks=13)
     desk.job("a-0", Progress.RUNNING, started_us=0, application="app-1")
     yarn = {"jobs_waiting": 1, "tasks_waiting": 1, "waiting_tags": OWN}

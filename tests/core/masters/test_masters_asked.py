@@ -158,6 +158,18 @@ def test_a_restore_takes_an_old_copy_and_few_nodes() -> None:
     assert desk.said("masters-moved")[0]["lacks_us"] > 900 * SECOND_US  # type: ignore[operator]
 
 
+def test_a_restore_is_possible_while_a_planned_move_waits_for_masters_that_are_lost_for_good() -> None:
+    """Where `masters_lost` is 0 nobody else moves them, and the planned move would wait for ever."""
+    desk = at_work(up(masters_lost_us=0))
+    ask(desk, THIRD)
+    restore(desk)
+    assert desk.refusal() == "masters-answer"
+    lost(desk)
+    restore(desk)
+    assert desk.refusal() == ""
+    assert move_of(desk).cause is MoveCause.RESTORE
+
+
 @pytest.mark.parametrize("facts", [{"old": "answers"}, {"old": None}, {"copied_us": None}])
 def test_a_restore_needs_a_copy_and_masters_that_do_not_answer(facts: Mapping[str, object]) -> None:
     desk = up()

@@ -507,9 +507,9 @@ def test_a_token_does_no_more_than_its_role(start: Callable[..., Controller], tm
 @pytest.mark.parametrize("query", ["dry_run=true", "dry-run=1", "dry_run=1&x=2", "dry_run"])
 def test_what_is_meant_as_a_dry_run_is_not_done(start: Callable[..., Controller], tmp_path: Path, query: str) -> None:
     controller = start()
-    status, answer = post(tmp_path, f"resume?{query}", {})
-    assert status == 400
-    assert "dry_run=1" in answer["error"]["hint"]
+    for asked, body in ((f"resume?{query}", {}), ("release?dry_run=1", {"cluster": "a"})):
+        status, answer = post(tmp_path, asked, body)
+        assert (status, "dry_run" in answer["error"]["hint"]) == (400, True)
     assert controller.events == []
 
 
