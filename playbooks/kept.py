@@ -323,7 +323,7 @@ def before_placing(folders: Folders) -> Script:
         folders,
         r"""
 nn={nn}
-if [ ! -d "$nn" ]; then fact nn none; elif [ -z "$(ls -A "$nn")" ]; then fact nn empty; else fact nn there; fi
+if [ ! -d "$nn" ]; then fact nn none; elif found=$(ls -A "$nn") && [ -z "$found" ]; then fact nn empty; else fact nn there; fi
 if [ -f "$nn/placed" ]; then fact placed "$(head -c 400 "$nn/placed" | tr -d '\n')"; fi
 for pool in {dn}/current/BP-* {dn_input}/current/BP-*; do [ ! -d "$pool" ] || fact pool "${pool##*/}"; done
 """,
