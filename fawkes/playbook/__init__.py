@@ -330,7 +330,9 @@ until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     fi
     [ -w "$work" ] && command exec 9>>"$work/.lock" ||
         { echo "cannot write $work" >&2; exit 73; }
-    flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+    # Handed over: some shells keep what `exec` has opened to themselves.
+    flock -w 60 9 9>&9 || { code=$?; [ $code = 1 ] && { echo "the lock $work/.lock is held" >&2; exit 75; }
+        echo "cannot lock $work/.lock (exit code $code of flock)" >&2; exit 73; }
     tries=$((tries - 1))
 done
 [ ! -e "$work/lies-here" ] || [ "$place" != "${my_place:-not known}" ] || rm -f "$work/lies-here"
