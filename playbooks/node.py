@@ -357,6 +357,10 @@ ipc
 _REMOVE_LEFTOVERS = (
     _LEFTOVERS
     + r"""
+set -- $places; ! its_home || set -- "$@" "$HOME"
+found=$(mounted_in '' "$@") || exit
+[ -z "$found" ] || { echo "$found"; exit 1; }
+exec >/dev/null 2>&1
 for place in $places; do
     find -H "$place" -xdev -mindepth 1 -type d -uid "$me" -exec chmod u+rwx {} + 2>/dev/null
     find -H "$place" -xdev -mindepth 1 -depth -uid "$me" -delete 2>/dev/null
@@ -410,6 +414,11 @@ tries=50
 while [ $tries -gt 0 ] && ! none_left; do end_all KILL; tries=$((tries - 1)); sleep 0.1; done
 none_left || { [ "$left" != "$unknown" ] || dirty "$left"; dirty "processes of $my_cluster are left:" $left; }
 
+# What is mounted may be data of others, and a part of the same disk has the same device number.
+mounted="something is mounted where all is to be removed; unmount it:"
+found=$(mounted_in "trash|$my_cluster|[.]trash-$my_cluster[.][^/]*" "$work" "$work/clusters") || dirty "$unknown"
+[ -z "$found" ] || dirty "$mounted" $found
+
 # Renamed first: a wipe that was cut short never leaves half of a DataNode's folder under the name of a whole one. What
 # belongs to another user can be renamed where it is, and emptied by that user alone.
 if [ -z "$user" ]; then
@@ -445,7 +454,7 @@ if [ -n "$user" ]; then
     fact leftovers "$(printf '%s\n' "$told" | grep -c .)"
     fact removed no
     if [ "$remains" = remove ] && [ -n "$found" ]; then
-        run "$remove" >/dev/null 2>&1
+        found=$(run "$remove") || dirty "${found:+$mounted }${found:-$unknown}"
         look
         [ -z "$found" ] || dirty "$(printf '%s\n' "$found" | grep -c .) things of $user cannot be removed, such as" \
             "$(printf '%s\n' "$found" | head -n 1 | cut -c 1-200)"

@@ -28,6 +28,8 @@
 # kernel knows the work folder by its real path, and `-lname` wants a pattern: what means something there is escaped.
 # `daemons_of NAMES`: "PID NAME" of each daemon of `my_cluster` that has one of the names; needs `my_pool` and `work`.
 # `all_of POOL NODE CLUSTER WORK_DIR UID`: pids of all processes of an MR-cluster, by every one of these looks.
+# `mounted_in NAMES FOLDER...`: mount points at or below what has such names (a pattern of awk) there. Without names
+# all below the folders that no comparison of devices shows: those of the same file system.
 # `group_mounts [cpu]`: where control groups (cgroup v2) can be seen on this node; `cpu`: and those of v1 for CPU time.
 # `groups_of POOL NODE CLUSTER`: the folders of the control groups of an MR-cluster, those of quotas (quota_shell.py)
 # included. They are found by name, because a job of the user for SSH can change every file that would say where they
@@ -199,6 +201,23 @@ all_of() {
     {
         marked "$1" "$3" "$4" && group_left "$1" "$2" "$3" && { [ -z "$5" ] || of_uid "$5"; } && echo seen
     } | awk '$0 == "seen" { seen = 1; next } !had[$0]++ { print } END { exit !seen }'
+}
+mounted_in() {
+    names=$1; shift
+    real=$(readlink -m "$@") && real=$real awk -v names="$names" '
+        { device[$5] = $3 }
+        END {
+            count = split(ENVIRON["real"], place, "\n")
+            for (i = 1; i <= count; i++) {
+                p = place[i]; on = "/"
+                gsub(/\\/, "\\134", p); gsub(/ /, "\\040", p); gsub(/\t/, "\\011", p)
+                for (m in device) if (index(p "/", m "/") == 1 && length(m) > length(on)) on = m
+                for (m in device) if (index(m "/", p "/") == 1) {
+                    below = substr(m "/", length(p) + 2)
+                    if (names ? below ~ "^(" names ")/" : below && device[m] == device[on]) print m
+                }
+            }
+        }' /proc/self/mountinfo
 }
 group_mounts() {
     mounts=$(awk -v cpu="$1" '($3 == "cgroup2" || (cpu && $3 == "cgroup" && "," $4 "," ~ /,cpu,/)) && !had[$2]++ {

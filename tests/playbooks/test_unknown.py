@@ -58,6 +58,73 @@ def test_where_nothing_can_be_forked_no_node_is_clean_or_free(open_lease: Lease,
         left.wait()
 
 
+MOUNT = 'mount --make-rprivate / && mount --bind "$0" "$1" && shift && exec "$@"'
+needs_mounts = pytest.mark.skipif(
+    os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode != 0,
+    reason="no mount namespaces here",
+)
+
+
+@pytest.mark.slow
+@needs_mounts
+@pytest.mark.parametrize(
+    "at",
+    ["work/clusters/alpha/nm-local/a b", "work/trash/alpha.1.1/x", "linked/alpha/dn", "work/clusters/.trash-alpha.1"],
+)
+def test_a_wipe_empties_nothing_that_is_mounted_there(open_lease: Lease, at: str, tmp_path: Path) -> None:
+    """A part of the same disk has the same device number, so that `--one-file-system` goes in."""
+    lease, work = open_lease, Path(open_lease.work_dir)
+    ok(leases.take(lease))
+    ok(node.prepare(lease))
+    if at.startswith("linked"):
+        work.joinpath("clusters").rename(work.with_name("linked"))
+        work.joinpath("clusters").symlink_to("../linked")
+    place = work.parent / at
+    place.mkdir(parents=True, exist_ok=True)
+    foreign = work.with_name("foreign")
+    foreign.mkdir()
+    foreign.joinpath("data").touch()
+    ran = sh(node.wipe(lease), "unshare", "-m", "sh", "-c", MOUNT, str(foreign), str(place))
+    assert ran.exit == Exit.CLEAN_FAILED
+    assert f"unmount it: {place}" in ran.stderr.replace("\\040", " ")
+    assert foreign.joinpath("data").exists()
+    assert Path(lease.folders.dn).is_dir()
+    assert ok(node.wipe(lease))["clean"] == "yes"
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A place for a home that is in no folder for temporary files."""
+    with tempfile.TemporaryDirectory(prefix="fawkes-", dir="/srv") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder, "home")
+
+
+@pytest.mark.slow
+@needs_mounts
+@pytest.mark.parametrize("mounted", [False, True])
+def test_the_files_of_a_user_go_from_a_linked_home_but_not_from_what_is_mounted_there(
+    open_lease: Lease, home: Path, *, mounted: bool, tmp_path: Path
+) -> None:
+    lease = open_lease
+    ok(leases.take(lease))
+    ok(node.prepare(lease, "games", "remove"))
+    real, foreign = home.with_name("real"), home.with_name("foreign")
+    home.symlink_to("real")
+    for path in (real, real / "in", foreign):
+        path.mkdir()
+        path.joinpath("file").touch()
+        for one in (path, path / "file"):
+            shutil.chown(one, "games")
+    program(tmp_path / "getent", f"echo games:x:5:60:games:{home}:/bin/sh")
+    before = ["unshare", "-m", "sh", "-c", MOUNT, str(foreign), str(real / "in")] if mounted else []
+    ran = sh(node.wipe(lease), *before, path=f"{tmp_path}:{os.environ['PATH']}")
+    assert ran.exit == (Exit.CLEAN_FAILED if mounted else 0), ran
+    assert ran.facts["leftovers"] == "2"
+    assert (real.joinpath("file").exists(), foreign.joinpath("file").exists()) == (mounted, True)
+    assert not mounted or f"unmount it: {real}/in" in ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", ["grep", "find", "awk"])
 def test_a_program_that_does_not_run_finds_no_clean_node(lease: Lease, tool: str, tmp_path: Path) -> None:
