@@ -364,9 +364,8 @@ fact {fact} already
         r"""
 nn={nn}
 [ ! -f "$nn/current/VERSION" ] || exit 0
-if [ -e "$nn" ] && { ! found=$(ls -A "$nn") || [ -n "$found" ]; }; then
-    echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80
-fi
+[ ! -e "$nn" ] || { found=$(ls -A "$nn") && [ -z "$found" ]; } ||
+    { echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80; }
 """
         + '{guard}\n[ ! -d "$nn" ] || rmdir "$nn"\n',
         nn=lease.folders.nn,

@@ -16,30 +16,20 @@ from fawkes.playbook import Lease, Script, changing, hand_lease, lease_change, p
 
 # A free node on which processes of the pool run, but not of the hand-over that comes: those of another site, whose work
 # folder is another one and whose pool has the same name. A wipe would end them.
-_OF_POOL = r"""
-unknown() { refuse 70 "it is not known which processes of $1 run here: programs cannot be run (processes, memory)"; }
-of_pool() {
-    left=$(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ /proc/self/cmdline 2>/dev/null)
-    case $left in */proc/self/cmdline) left=${left%/proc/self/cmdline} ;; *) unknown "pool $my_pool" ;; esac
-}
-"""
-_UNEXPLAINED = (
-    _OF_POOL
-    + r"""
-left=
-[ -n "$cluster" ] || of_pool
-found=$left; left=
-for file in $found; do
+_UNEXPLAINED = r"""
+found=; left=
+[ -n "$cluster" ] || found=$(of_pool "$my_pool") ||
+    refuse 70 "it is not known which processes of pool $my_pool run here: programs cannot be run"
+for pid in $found; do
+    file=/proc/$pid/environ
     grep -qzxF "FAWKES_POOL=$my_pool" "$file" || continue
     ! grep -qzxF "FAWKES_CLUSTER=$my_cluster" "$file" ||
         { grep -qz '^FAWKES_GENERATION=' "$file" && ! grep -qzxF "FAWKES_GENERATION=$my_generation" "$file"; } ||
         continue
-    file=${file#/proc/}
-    left="$left ${file%/environ}"
+    left="$left $pid"
 done 2>/dev/null
 [ -z "$left" ] || refuse 86 "processes of pool $my_pool run here, and the lease in $work does not name them:$left"
 """
-)
 
 
 def take(lease: Lease) -> Script:
@@ -88,10 +78,10 @@ def release(lease: Lease) -> Script:
     """
     return lease_change(
         lease,
-        _OF_POOL
-        + r"""
+        r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
-left=$(all_of "$my_pool" "$my_node" "$my_cluster" "$work" "") || unknown "$my_cluster"
+left=$(all_of "$my_pool" "$my_node" "$my_cluster" "$work" "") ||
+    refuse 70 "it is not known which processes of $my_cluster run here: programs cannot be run"
 [ -z "$left" ] || refuse 70 "processes of $my_cluster are left: $(echo $left)"
 [ ! -e {root} ] && [ ! -L {root} ] || refuse 70 "the folder of $my_cluster is left"
 [ ! -e {user_file} ] || refuse 70 "it was not shown that nothing is left of the user of $my_cluster"
@@ -115,17 +105,16 @@ def forget(lease: Lease) -> Script:
     """
     return lease_change(
         lease,
-        _OF_POOL
-        + r"""
+        r"""
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
 if [ -n "$damage" ]; then
-    of_pool
-    found=$left; left=
+    left=; found=$(of_pool "$my_pool") ||
+        refuse 70 "it is not known which processes of pool $my_pool run here: programs cannot be run"
     for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/* "$work"/quotas/*; do
         case "$left " in *" ${folder##*/} "*) continue ;; esac
         [ ! -e "$folder" ] && [ ! -L "$folder" ] || left="$left ${folder##*/}"
     done
-    for file in $found; do file=${file#/proc/}; left="$left process ${file%/environ}"; done
+    for pid in $found; do left="$left process $pid"; done
     [ -z "$left" ] || refuse 79 "the lease does not say who holds the node, and there is something on it:$left"
 fi
 rm -rf "$work/lease" "$work/beat" "$work/.lease.new" "$work/.beat.new" && sync "$work" ||

@@ -31,10 +31,9 @@ _PROCESSES = r"""
 masters() { daemons_of "${masters:-namenode resourcemanager historyserver sparkhistory}"; }
 clients() { daemons_of job; }
 pids() { cut -d' ' -f1; }
-unknown() { echo "it is not known which daemons of $my_cluster run here: programs cannot be run" >&2; exit 70; }
 tell_masters() {
-    found=$(masters) || unknown
-    printf '%s\n' "$found" | while read -r pid name; do [ -z "$pid" ] || fact "process.$name" "$pid"; done
+    found=$(masters) || exit 70
+    printf '%s\n' "$found" | sed -n 's/^\([0-9]*\) \(.*\)/@process.\2=\1/p'
 }
 """
 
@@ -119,7 +118,7 @@ _STOP = (
     _PROCESSES
     + r"""
 run={run}; tries={tenths}; brief=20; masters={all}; keepers={keepers}
-found=$(masters) || unknown
+found=$(masters) || exit 70
 set -- $found; count=$(($# / 2))
 # Nobody cancelled these: if the move goes back they begin again.
 for job in {jobs}/*/; do [ ! -d "$job" ] || [ -e "$job/result" ] || : >"$job/displaced"; done
@@ -131,7 +130,7 @@ tries=50
 while [ $tries -gt 0 ] && kill -KILL $(masters | pids) $(clients | pids) 2>/dev/null; do
     tries=$((tries - 1)); sleep 0.1
 done
-left=$(masters && clients) || unknown
+left=$(masters && clients) || exit 70
 [ -z "$left" ] || { echo "masters or clients of $my_cluster cannot be stopped:" $left >&2; exit 70; }
 for name in {names}; do rm -f "$run/$name.pid"; done
 # An attempt that was never begun never will be: its client would submit to masters that have moved away.
@@ -262,7 +261,7 @@ def arrived(lease: Lease, facts: Mapping[str, str | int], changes: Iterable[Scri
         _PROCESSES
         + r"""
 nn={nn}
-found=$(masters) || unknown
+found=$(masters) || exit 70
 [ -z "$found" ] || { echo "masters of $my_cluster run already on this node" >&2; exit 80; }
 {append}
 printf %s {text} >"$nn/"{mark}.new && sync "$nn/"{mark}.new && mv -fT "$nn/"{mark}.new "$nn/"{mark} ||

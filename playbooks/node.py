@@ -323,8 +323,7 @@ _LEFTOVERS = r"""
 me=$(id -u)
 its_home() {
     [ -O "$HOME" ] && [ "$HOME" != / ] || return 1
-    case $(stat -f -c %T "$HOME") in
-        '') exit 1 ;;
+    case $(stat -f -c %T "$HOME") in '') exit 1 ;;
         nfs* | lustre | cifs | smb* | afs | ceph | gpfs | fuse* | UNKNOWN*) return 1 ;;
     esac
 }
@@ -344,10 +343,7 @@ _FIND_LEFTOVERS = (
 atq 2>/dev/null | sed 's/^\([0-9]*\).*/at job \1/'
 ipc
 {
-    for place in $places; do
-        find -H "$place" -xdev -mindepth 1 -uid "$me" -print0 2>/dev/null
-        [ $? -le 1 ] || exit
-    done
+    for at in $places; do find -H "$at" -xdev -mindepth 1 -uid "$me" -print0 2>/dev/null; [ $? -le 1 ] || exit; done
     ! its_home || find -H "$HOME" -xdev -mindepth 1 -uid "$me" -cnewer {user_file} \( ! -type d -o -empty \) -print0
     [ $? -gt 1 ] || printf '//\0'
 } | tr '\n\0' '?\n'
@@ -358,8 +354,7 @@ _REMOVE_LEFTOVERS = (
     _LEFTOVERS
     + r"""
 set -- $places; ! its_home || set -- "$@" "$HOME"
-found=$(mounted_in '' "$@") || exit
-[ -z "$found" ] || { echo "$found"; exit 1; }
+found=$(mounted_in '' "$@") && [ -z "$found" ] || { echo "$found"; exit 1; }
 exec >/dev/null 2>&1
 for place in $places; do
     find -H "$place" -xdev -mindepth 1 -type d -uid "$me" -exec chmod u+rwx {} + 2>/dev/null

@@ -24,7 +24,7 @@ end_daemons() {
     while [ $tries -gt 0 ] && [ -n "$(of_daemons "$1")" ]; do tries=$((tries - 1)); sleep 0.1; done
     tries=50
     while [ $tries -gt 0 ] && kill -KILL $(of_daemons "$1") 2>/dev/null; do tries=$((tries - 1)); sleep 0.1; done
-    left=$(daemons_of "$1") || { echo "it is not known whether $1 still runs: programs cannot be run" >&2; exit 70; }
+    left=$(daemons_of "$1") || exit 70
     [ -z "$left" ] || { echo "$1 of $my_cluster cannot be stopped:" $left >&2; exit 70; }
     for name in $1; do rm -f "$run/$name.pid"; done
 }

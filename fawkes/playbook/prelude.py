@@ -18,12 +18,13 @@
 # wipe knows it even when nobody else does any more.
 # `as_user COMMAND...`: run a command as that user, with an environment in which nothing of anybody is left.
 # `run TEXT`: run a text as that user, or here without one. It is read whole before it begins.
-# No look at processes or groups is believed without a proof that it was finished: where nothing can be forked its
-# answer is empty as well. So each has read something at its end that it must find, and returns other than 0 without.
+# A look at processes or groups proves that it was finished, by something that it must find, or returns other than 0:
+# where nothing can be forked it finds nothing as well.
 # `of_uid UID`: pids of all processes that have this user id in any role. One whose first thread has ended looks dead,
 # although its other threads go on.
 # `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
+# `of_pool POOL`: pids of all that any MR-cluster of the pool has here, by environment alone.
 # `inside CLUSTER WORK_DIR`: pids of its containers alone, by working folder, wherever a wipe has renamed that to. The
 # kernel knows the work folder by its real path, and `-lname` wants a pattern: what means something there is escaped.
 # `daemons_of NAMES`: "PID NAME" of each daemon of `my_cluster` that has one of the names; needs `my_pool` and `work`.
@@ -173,28 +174,29 @@ marked() {
         find_inside "$2" "$3"
     } 2>/dev/null | pids_of 2
 }
+of_pool() { grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ /proc/self/cmdline 2>/dev/null | pids_of 1; }
 inside() { find_inside "$@" 2>/dev/null | pids_of 1; }
 find_inside() {
-    ! cd -P "$2" || set -- "$1" "$PWD"
-    cd /
+    ! cd -P "$2" || set -- "$1" "$PWD"; cd /
     literal=; rest=$2
     while [ -n "$rest" ]; do
         tail=${rest#?}; char=${rest%"$tail"}; rest=$tail
         case $char in [][*?\\]) literal=$literal\\ ;; esac
         literal=$literal$char
     done
-    find /proc/[0-9]*/cwd /proc/self/cwd -maxdepth 0 \( -path /proc/self/cwd -o -lname "$literal/trash/$1.*" -o \
-        -lname "$literal/clusters/$1/nm-local/*" -o -lname "$literal/clusters/.trash-$1.*" \)
+    find /proc/[0-9]*/cwd /proc/self/cwd -maxdepth 0 \( -path /proc/self/cwd -o \
+        -lname "$literal/clusters/$1/nm-local/*" -o -lname "$literal/trash/$1.*/nm-local/*" -o \
+        -lname "$literal/clusters/.trash-$1.*/nm-local/*" \)
 }
 pids_of() { awk -F / -v looks="$1" '$3 == "self" { looks--; next } !had[$3]++ { print $3 } END { exit looks }'; }
 daemons_of() {
-    left=$(marked "$my_pool" "$my_cluster" "$work") || return 1
-    set -- "$1" /proc/self/cmdline
-    for pid in $left; do set -- "$@" "/proc/$pid/environ"; done
-    names=$1; shift
+    names=$1; found=$(marked "$my_pool" "$my_cluster" "$work") || names=-
+    set -- /proc/self/cmdline
+    for pid in $found; do set -- "$@" "/proc/$pid/environ"; done
     for name in $names; do
-        left=$(grep -lzxF "FAWKES_DAEMON=$name" "$@" 2>/dev/null | pids_of 1) || return 1
-        for pid in $left; do echo "$pid $name"; done
+        found=$(grep -lzxF "FAWKES_DAEMON=$name" "$@" 2>/dev/null | pids_of 1) && [ $name != - ] ||
+            { echo "it is not known which daemons of $my_cluster run here: programs cannot be run" >&2; return 1; }
+        for pid in $found; do echo "$pid $name"; done
     done
 }
 all_of() {
@@ -207,13 +209,12 @@ mounted_in() {
     real=$(readlink -m "$@") && real=$real awk -v names="$names" '
         { device[$5] = $3 }
         END {
-            count = split(ENVIRON["real"], place, "\n")
-            for (i = 1; i <= count; i++) {
+            for (i = split(ENVIRON["real"], place, "\n"); i > 0; i--) {
                 p = place[i]; on = "/"
-                gsub(/\\/, "\\134", p); gsub(/ /, "\\040", p); gsub(/\t/, "\\011", p)
+                gsub(/\\/, "\\134", p); gsub(/ /, "\\040", p)
                 for (m in device) if (index(p "/", m "/") == 1 && length(m) > length(on)) on = m
-                for (m in device) if (index(m "/", p "/") == 1) {
-                    below = substr(m "/", length(p) + 2)
+                for (m in device) {
+                    below = index(m "/", p "/") == 1 ? substr(m "/", length(p) + 2) : ""
                     if (names ? below ~ "^(" names ")/" : below && device[m] == device[on]) print m
                 }
             }
@@ -228,8 +229,7 @@ groups_of() {
     mounts=$(group_mounts cpu) || return 1
     for mount in $mounts; do
         find "$mount" -type d \( -name "fawkes:$1:$2:$3" -o -name "fawkes:$1:$2:$3:*" \) -prune -print 2>/dev/null
-        # 1: a folder has gone meanwhile, or is closed to this user.
-        [ $? -le 1 ] || return 1
+        [ $? -le 1 ] || return 1 # 1: a folder has gone meanwhile, or is closed to this user
     done
 }
 group_left() {
