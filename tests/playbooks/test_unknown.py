@@ -1,4 +1,4 @@
-"""What a node cannot say is not safe: a look that was not finished finds nothing, and a name may be chosen to hide."""
+"""Faults in which a node cannot say what is left on it: looks cut short, names that hide, mounts in the way."""
 
 from __future__ import annotations
 
