@@ -139,10 +139,7 @@ why() {
 # `leave DAEMON`: end a worker that works for former masters. The containers of a NodeManager end with it: their
 # ApplicationMasters know no other masters, and nothing of them may write once the application is begun again.
 _LEAVE = r"""
-containers() {
-    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work/clusters/$my_cluster/nm-local/*" 2>/dev/null |
-        sed 's,^/proc/,,; s,/.*,,'
-}
+containers() { inside "$my_cluster" "$work"; }
 leave() {
     tries=100
     while [ $tries -gt 0 ] && alive "$run/$1.pid"; do
@@ -153,7 +150,7 @@ leave() {
     [ "$1" = nodemanager ] || return 0
     tries=50
     while [ $tries -gt 0 ] && kill -KILL $(containers) 2>/dev/null; do tries=$((tries - 1)); sleep 0.1; done
-    left=$(containers)
+    left=$(containers) || { echo "it is not known whether containers are left: programs cannot be run" >&2; exit 70; }
     [ -z "$left" ] || { echo "containers of $my_cluster are left:" $left >&2; exit 70; }
 }
 """
@@ -367,7 +364,8 @@ fact {fact} already
         r"""
 nn={nn}
 [ ! -f "$nn/current/VERSION" ] || exit 0
-if [ -e "$nn" ] && [ -n "$(ls -A "$nn")" ]; then echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80; fi
+[ ! -e "$nn" ] || { found=$(ls -A "$nn") && [ -z "$found" ]; } ||
+    { echo "$nn is not empty and is not a NameNode's folder" >&2; exit 80; }
 """
         + '{guard}\n[ ! -d "$nn" ] || rmdir "$nn"\n',
         nn=lease.folders.nn,

@@ -196,7 +196,7 @@ def checkpoint(lease: Lease, argv: Sequence[str], env: Mapping[str, str]) -> Scr
             r"""
 umask 077
 log={logs}/checkpoint.out
-exec 8>>{logs}/checkpoint.lock && flock -n 8 || { fact checkpoint busy; exit 0; }
+exec 8>>{logs}/checkpoint.lock && flock -n 8 8>&8 || { fact checkpoint busy; exit 0; }
 env -i "PATH=$PATH" "HOME=$HOME" {env} {argv} >"$log" 2>&1 </dev/null 8>&- || { tail -n 5 "$log" >&2; exit 1; }
 fact checkpoint made
 """,
@@ -323,7 +323,8 @@ def before_placing(folders: Folders) -> Script:
         folders,
         r"""
 nn={nn}
-if [ ! -d "$nn" ]; then fact nn none; elif [ -z "$(ls -A "$nn")" ]; then fact nn empty; else fact nn there; fi
+if [ ! -d "$nn" ]; then fact nn none
+elif found=$(ls -A "$nn") && [ -z "$found" ]; then fact nn empty; else fact nn there; fi
 if [ -f "$nn/placed" ]; then fact placed "$(head -c 400 "$nn/placed" | tr -d '\n')"; fi
 for pool in {dn}/current/BP-* {dn_input}/current/BP-*; do [ ! -d "$pool" ] || fact pool "${pool##*/}"; done
 """,

@@ -17,14 +17,16 @@ from fawkes.playbook import Lease, Script, changing, hand_lease, lease_change, p
 # A free node on which processes of the pool run, but not of the hand-over that comes: those of another site, whose work
 # folder is another one and whose pool has the same name. A wipe would end them.
 _UNEXPLAINED = r"""
-left=
-[ -n "$cluster" ] || for file in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null); do
+found=; left=
+[ -n "$cluster" ] || found=$(of_pool "$my_pool") ||
+    refuse 70 "it is not known which processes of pool $my_pool run here: programs cannot be run"
+for pid in $found; do
+    file=/proc/$pid/environ
     grep -qzxF "FAWKES_POOL=$my_pool" "$file" || continue
     ! grep -qzxF "FAWKES_CLUSTER=$my_cluster" "$file" ||
         { grep -qz '^FAWKES_GENERATION=' "$file" && ! grep -qzxF "FAWKES_GENERATION=$my_generation" "$file"; } ||
         continue
-    file=${file#/proc/}
-    left="$left ${file%/environ}"
+    left="$left $pid"
 done 2>/dev/null
 [ -z "$left" ] || refuse 86 "processes of pool $my_pool run here, and the lease in $work does not name them:$left"
 """
@@ -78,7 +80,8 @@ def release(lease: Lease) -> Script:
         lease,
         r"""
 [ -z "$cluster" ] || [ $mine = yes ] || refuse 79 "the node is held by $cluster, generation $generation"
-left=$(marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node" "$my_cluster")
+left=$(all_of "$my_pool" "$my_node" "$my_cluster" "$work" "") ||
+    refuse 70 "it is not known which processes of $my_cluster run here: programs cannot be run"
 [ -z "$left" ] || refuse 70 "processes of $my_cluster are left: $(echo $left)"
 [ ! -e {root} ] && [ ! -L {root} ] || refuse 70 "the folder of $my_cluster is left"
 [ ! -e {user_file} ] || refuse 70 "it was not shown that nothing is left of the user of $my_cluster"
@@ -105,14 +108,13 @@ def forget(lease: Lease) -> Script:
         r"""
 [ -z "$cluster" ] || refuse 79 "the node is held by $cluster, generation $generation"
 if [ -n "$damage" ]; then
-    left=
+    left=; found=$(of_pool "$my_pool") ||
+        refuse 70 "it is not known which processes of pool $my_pool run here: programs cannot be run"
     for folder in "$work"/clusters/* "$work"/users/* "$work"/groups/* "$work"/quotas/*; do
         case "$left " in *" ${folder##*/} "*) continue ;; esac
         [ ! -e "$folder" ] && [ ! -L "$folder" ] || left="$left ${folder##*/}"
     done
-    for pid in $(grep -lzxF "FAWKES_POOL=$my_pool" /proc/[0-9]*/environ 2>/dev/null | sed 's,^/proc/,,; s,/.*,,'); do
-        left="$left process $pid"
-    done
+    for pid in $found; do left="$left process $pid"; done
     [ -z "$left" ] || refuse 79 "the lease does not say who holds the node, and there is something on it:$left"
 fi
 rm -rf "$work/lease" "$work/beat" "$work/.lease.new" "$work/.beat.new" && sync "$work" ||
@@ -146,7 +148,7 @@ work={work}
 read_lease "$work"
 [ $leased = yes ] && [ -z "$damage" ] && [ "$pool" = {pool} ] || exit 0
 if [ "$epoch" -gt {epoch} ] || { [ "$epoch" = {epoch} ] && [ "$controller" != {controller} ]; }; then
-    [ -z "$(exposed "$work")" ] || exit 0
+    expose "$work"; [ -z "$damage" ] || exit 0
     echo "epoch $epoch of controller $controller is newer" >&2; exit 78
 fi
 printf '%s %s\n' {controller} {count} >"$work/.beat.new" && mv -fT "$work/.beat.new" "$work/beat" ||

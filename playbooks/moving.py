@@ -28,15 +28,13 @@ MARK = "fawkes.moved"
 # disk was emptied no pid file tells of a daemon that still runs. `clients`: pids of launchers of jobs, and of what they
 # started.
 _PROCESSES = r"""
-marked_as() {
-    for pid in $(marked "$my_pool" "$my_cluster" "$work"); do
-        name=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^FAWKES_DAEMON=//p')
-        case " $1 " in *" $name "*) [ -z "$name" ] || echo "$pid $name" ;; esac
-    done
-}
-masters() { marked_as "${masters:-namenode resourcemanager historyserver sparkhistory}"; }
-clients() { marked_as job; }
+masters() { daemons_of "${masters:-namenode resourcemanager historyserver sparkhistory}"; }
+clients() { daemons_of job; }
 pids() { cut -d' ' -f1; }
+tell_masters() {
+    found=$(masters) || exit 70
+    printf '%s\n' "$found" | sed -n 's/^\([0-9]*\) \(.*\)/@process.\2=\1/p'
+}
 """
 
 # `image FOLDER CLUSTER_ID`: yes, no, or nothing where that cannot be known because the disk does not answer.
@@ -78,7 +76,7 @@ my_node={node}; my_generation={generation}; my_place={place}
         + _PROCESSES
         + _IMAGE
         + r"""
-masters | while read -r pid name; do fact "process.$name" "$pid"; done
+tell_masters
 usable=$(image "$nn" {id})
 [ -z "$usable" ] || fact image "$usable"
 [ ! -r "$nn/"{mark} ] || while IFS='=' read -r key value; do fact "moved.$key" "$value"; done <"$nn/"{mark}
@@ -106,7 +104,7 @@ def running(lease: Lease, daemons: Sequence[str]) -> Script:
         lease.folders,
         "my_pool={pool}; my_cluster={cluster}; my_node={node}; work={work}; masters={daemons}\n"
         + _PROCESSES
-        + 'masters | while read -r pid name; do fact "process.$name" "$pid"; done\n'
+        + "tell_masters\n"
         + 'read_lease "$work"; [ "${node:-$my_node}" = "$my_node" ] || fact other "$node"\n',
         pool=lease.pool,
         cluster=lease.cluster,
@@ -120,18 +118,19 @@ _STOP = (
     _PROCESSES
     + r"""
 run={run}; tries={tenths}; brief=20; masters={all}; keepers={keepers}
-count=$(masters | wc -l)
+found=$(masters) || exit 70
+set -- $found; count=$(($# / 2))
 # Nobody cancelled these: if the move goes back they begin again.
 for job in {jobs}/*/; do [ ! -d "$job" ] || [ -e "$job/result" ] || : >"$job/displaced"; done
 kill -TERM $(masters | pids) $(clients | pids) 2>/dev/null
 # A history server that still starts would wait ten seconds for the NameNode that has ended.
-waited_for() { marked_as "$keepers"; clients; [ $brief -le 0 ] || masters; }
+waited_for() { daemons_of "$keepers"; clients; [ $brief -le 0 ] || masters; }
 while [ $tries -gt 0 ] && [ -n "$(waited_for)" ]; do tries=$((tries - 1)); brief=$((brief - 1)); sleep 0.1; done
 tries=50
 while [ $tries -gt 0 ] && kill -KILL $(masters | pids) $(clients | pids) 2>/dev/null; do
     tries=$((tries - 1)); sleep 0.1
 done
-left=$(masters; clients)
+left=$(masters && clients) || exit 70
 [ -z "$left" ] || { echo "masters or clients of $my_cluster cannot be stopped:" $left >&2; exit 70; }
 for name in {names}; do rm -f "$run/$name.pid"; done
 # An attempt that was never begun never will be: its client would submit to masters that have moved away.
@@ -262,7 +261,8 @@ def arrived(lease: Lease, facts: Mapping[str, str | int], changes: Iterable[Scri
         _PROCESSES
         + r"""
 nn={nn}
-[ -z "$(masters)" ] || { echo "masters of $my_cluster run already on this node" >&2; exit 80; }
+found=$(masters) || exit 70
+[ -z "$found" ] || { echo "masters of $my_cluster run already on this node" >&2; exit 80; }
 {append}
 printf %s {text} >"$nn/"{mark}.new && sync "$nn/"{mark}.new && mv -fT "$nn/"{mark}.new "$nn/"{mark} ||
     { echo "cannot write $nn" >&2; exit 73; }

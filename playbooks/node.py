@@ -240,7 +240,8 @@ unfit_user() {
 def fit_users(names: Sequence[str]) -> Script:
     """Facts ``unfit.NAME``: why this node cannot run anything as each of these users; empty if it can."""
     return reading(
-        _USERS + 'for name in {names}; do fact "unfit.$name" "$(unfit_user "$name")"; done\n', names=list(names)
+        _USERS + 'for name in {names}; do why=$(unfit_user "$name") || exit; fact "unfit.$name" "$why"; done\n',
+        names=list(names),
     )
 
 
@@ -259,14 +260,14 @@ def prepare(lease: Lease, run_as: str = "", leftovers: str = "") -> Script:
         _USERS
         + r"""
 want={run_as}; root={root}
-unfit() { echo "$1" >&2; exit 84; }
+unfit() { echo "$*" >&2; exit 84; }
 cannot() { echo "cannot make the folders of $my_cluster in $work" >&2; exit 73; }
 if [ -n "$want" ] && [ -z "$user" ]; then
     uid=$(id -u "$want" 2>/dev/null)
-    others=; [ -z "$uid" ] || others=$(echo $(of_uid "$uid"))
-    why=$(unfit_user "$want")
+    others=; [ -z "$uid" ] || others=$(of_uid "$uid") || unfit "it is not known whether $want has processes here"
+    why=$(unfit_user "$want") || unfit "it is not known whether anything can run as $want here: programs cannot be run"
     [ -z "$why" ] || unfit "$why"
-    [ -z "$others" ] || unfit "$want has processes here, which a wipe would end (process ids $others)"
+    [ -z "$others" ] || unfit "$want has processes here, which a wipe would end (process ids" $others")"
     [ ! -e "$root" ] && [ ! -L "$root" ] || unfit "the folder $root is there already, and it is not of $want"
     mkdir -p "$work/users" && printf '%s %s %s\n' "$want" "$uid" {leftovers} >{user_file}.new && sync {user_file}.new &&
         mv -f {user_file}.new {user_file} || cannot
@@ -322,14 +323,14 @@ _LEFTOVERS = r"""
 me=$(id -u)
 its_home() {
     [ -O "$HOME" ] && [ "$HOME" != / ] || return 1
-    case $(stat -f -c %T "$HOME") in
+    case $(stat -f -c %T "$HOME") in '') exit 1 ;;
         nfs* | lustre | cifs | smb* | afs | ceph | gpfs | fuse* | UNKNOWN*) return 1 ;;
     esac
 }
 ipc() {
     for kind in shm msg sem; do
         awk -v me="$me" -v kind="$kind" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "uid") at = i; next }
-            $at == me { print kind, $2 }' "/proc/sysvipc/$kind" 2>/dev/null
+            $at == me { print "ipc", kind, $2 }' "/proc/sysvipc/$kind" 2>/dev/null
     done
 }
 places="/tmp /var/tmp /dev/shm /run/lock /dev/mqueue"
@@ -338,27 +339,31 @@ places="/tmp /var/tmp /dev/shm /run/lock /dev/mqueue"
 _FIND_LEFTOVERS = (
     _LEFTOVERS
     + r"""
-{
-    for place in $places; do find "$place" -xdev -mindepth 1 -uid "$me" -print0 2>/dev/null; done
-    ! its_home || find "$HOME" -xdev -mindepth 1 -uid "$me" -cnewer {user_file} \( ! -type d -o -empty \) -print0
-} | tr '\n\0' '?\n'
 ! crontab -l >/dev/null 2>&1 || echo "its crontab"
 atq 2>/dev/null | sed 's/^\([0-9]*\).*/at job \1/'
-ipc | sed 's/^/ipc /'
+ipc
+{
+    for at in $places; do find -H "$at" -xdev -mindepth 1 -uid "$me" -print0 2>/dev/null; [ $? -le 1 ] || exit; done
+    ! its_home || find -H "$HOME" -xdev -mindepth 1 -uid "$me" -cnewer {user_file} \( ! -type d -o -empty \) -print0
+    [ $? -gt 1 ] || printf '//\0'
+} | tr '\n\0' '?\n'
 """
 )
 
 _REMOVE_LEFTOVERS = (
     _LEFTOVERS
     + r"""
+set -- $places; ! its_home || set -- "$@" "$HOME"
+found=$(mounted_in '' "$@") && [ -z "$found" ] || { echo "$found"; exit 1; }
+exec >/dev/null 2>&1
 for place in $places; do
-    find "$place" -xdev -mindepth 1 -type d -uid "$me" -exec chmod u+rwx {} + 2>/dev/null
-    find "$place" -xdev -mindepth 1 -depth -uid "$me" -delete 2>/dev/null
+    find -H "$place" -xdev -mindepth 1 -type d -uid "$me" -exec chmod u+rwx {} + 2>/dev/null
+    find -H "$place" -xdev -mindepth 1 -depth -uid "$me" -delete 2>/dev/null
 done
-! its_home || find "$HOME" -xdev -mindepth 1 -depth -uid "$me" -cnewer {user_file} -delete 2>/dev/null
+! its_home || find -H "$HOME" -xdev -mindepth 1 -depth -uid "$me" -cnewer {user_file} -delete 2>/dev/null
 ! crontab -l >/dev/null 2>&1 || crontab -r
 for id in $(atq 2>/dev/null | cut -f 1); do atrm "$id"; done
-ipc | while read -r kind id; do
+ipc | while read -r _ kind id; do
     case $kind in shm) ipcrm -m "$id" ;; msg) ipcrm -q "$id" ;; sem) ipcrm -s "$id" ;; esac
 done
 :
@@ -378,12 +383,9 @@ fi
 
 _WIPE = r"""
 groups() { groups_of "$my_pool" "$my_node" "$my_cluster"; }
-all_left() {
-    {
-        marked "$my_pool" "$my_cluster" "$work"; group_left "$my_pool" "$my_node" "$my_cluster"
-        [ -z "$uid" ] || of_uid "$uid"
-    } | sort -u
-}
+unknown="it is not known what is left of $my_cluster: programs cannot be run there (processes, memory)"
+all_left() { all_of "$my_pool" "$my_node" "$my_cluster" "$work" "$uid"; }
+none_left() { left=$(all_left) || left=$unknown; [ -z "$left" ]; }
 end_all() {
     kill "-$1" $(all_left | grep -v /) 2>/dev/null
     [ "$1" != KILL ] || for group in $(groups); do (echo 1 >"$group/cgroup.kill") 2>/dev/null; done
@@ -399,14 +401,18 @@ fact killed $#
     dirty "it is not known what is left in the control group of $my_cluster: no control groups are mounted any more"
 [ -z "$uid" ] || listed ||
     dirty "it is not known whether processes of $user are left: $(id -un) cannot start or list any (sudo, /proc)"
-[ -z "$(all_left)" ] || end_all TERM
+none_left || end_all TERM
 tries={grace_tenths}
-while [ $tries -gt 0 ] && [ -n "$(all_left)" ]; do tries=$((tries - 1)); sleep 0.1; done
+while [ $tries -gt 0 ] && ! none_left; do tries=$((tries - 1)); sleep 0.1; done
 # What is being killed may still start children: again until there are none.
 tries=50
-while [ $tries -gt 0 ] && [ -n "$(all_left)" ]; do end_all KILL; tries=$((tries - 1)); sleep 0.1; done
-left=$(all_left)
-[ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
+while [ $tries -gt 0 ] && ! none_left; do end_all KILL; tries=$((tries - 1)); sleep 0.1; done
+none_left || { [ "$left" != "$unknown" ] || dirty "$left"; dirty "processes of $my_cluster are left:" $left; }
+
+# What is mounted may be data of others, and a part of the same disk has the same device number.
+mounted="something is mounted where all is to be removed; unmount it:"
+found=$(mounted_in "trash|$my_cluster|[.]trash-$my_cluster[.][^/]*" "$work" "$work/clusters") || dirty "$unknown"
+[ -z "$found" ] || dirty "$mounted" $found
 
 # Renamed first: a wipe that was cut short never leaves half of a DataNode's folder under the name of a whole one. What
 # belongs to another user can be renamed where it is, and emptied by that user alone.
@@ -434,19 +440,22 @@ _WIPE_LEFTOVERS = r"""
 if [ -n "$user" ]; then
     {find}
     {remove}
-    found=$(run "$find")
+    # The last line says that all was looked at; no path ends in a slash.
+    look() { found=$(run "$find"); case $found in *//) found=${found%//} ;; *) dirty "$unknown" ;; esac; }
+    look
     told=$(printf '%s\n' "$found" | grep -vxE "/tmp/hsperfdata_$user(/[0-9]+)?" | grep .)
+    [ $? -le 1 ] || dirty "$unknown"
     printf '%s\n' "$told" | head -n 20 | cut -c 1-200 | sed -n 's/^./@leftover=&/p'
     fact leftovers "$(printf '%s\n' "$told" | grep -c .)"
     fact removed no
     if [ "$remains" = remove ] && [ -n "$found" ]; then
-        run "$remove" >/dev/null 2>&1
-        found=$(run "$find")
+        found=$(run "$remove") || dirty "${found:+$mounted }${found:-$unknown}"
+        look
         [ -z "$found" ] || dirty "$(printf '%s\n' "$found" | grep -c .) things of $user cannot be removed, such as" \
             "$(printf '%s\n' "$found" | head -n 1 | cut -c 1-200)"
         fact removed yes
     fi
-    left=$(of_uid "$uid")
+    left=$(of_uid "$uid") || dirty "$unknown"
     [ -z "$left" ] || dirty "processes of $user are left:" $left
     rm -f {user_file} || dirty "cannot remove "{user_file}
 fi
@@ -454,10 +463,10 @@ tries=50
 while for group in $(groups); do find "$group" -depth -type d -exec rmdir {} \; ; done 2>/dev/null
     [ -n "$(groups)" ] && [ $tries -gt 0 ]
 do tries=$((tries - 1)); sleep 0.1; done
-left=$(groups)
+left=$(groups) || dirty "$unknown"
 [ -z "$left" ] || dirty "control groups of $my_cluster cannot be removed:" $left
 rm -f {group_file} || dirty "cannot remove "{group_file}
-left=$(marked "$my_pool" "$my_cluster" "$work")
+left=$(marked "$my_pool" "$my_cluster" "$work") || dirty "$unknown"
 [ -z "$left" ] || dirty "processes of $my_cluster are left:" $left
 {traces}
 run "$traces"
@@ -505,10 +514,7 @@ def verify(lease: Lease) -> Script:
     return reading(
         r"""
 own_user {work} {cluster}
-left=$({
-    marked {pool} {cluster} {work}; group_left {pool} {node} {cluster}
-    [ -z "$uid" ] || of_uid "$uid"
-} | sort -u)
+left=$(all_of {pool} {node} {cluster} {work} "$uid") || left="$left unknown"
 for pid in $left; do fact process "$pid"; done
 folder=
 [ ! -e {root} ] && [ ! -L {root} ] || { folder={root}; fact folder "$folder"; }

@@ -15,22 +15,16 @@ from fawkes.playbook import ASIDE, Folders, Lease, Script, changing, hand_lease,
 JOURNAL_FILES = ("VERSION", "last-promised-epoch", "last-writer-epoch")
 """What a part of a journal is known by: whose journal it is, and whom it has promised to take edits from."""
 
-# `of_daemons NAMES`: pids of daemons of the MR-cluster, by the marks in their environment: after a disk was emptied no
-# pid file tells of a daemon that still runs.
+# By the marks in their environment: after a disk was emptied no pid file tells of a daemon that still runs.
 _DAEMONS = r"""
-of_daemons() {
-    for pid in $(marked "$my_pool" "$my_cluster" "$work"); do
-        name=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^FAWKES_DAEMON=//p')
-        case " $1 " in *" $name "*) [ -z "$name" ] || echo "$pid" ;; esac
-    done
-}
+of_daemons() { daemons_of "$1" | cut -d' ' -f1; }
 end_daemons() {
     tries={tenths}
     kill -TERM $(of_daemons "$1") 2>/dev/null
     while [ $tries -gt 0 ] && [ -n "$(of_daemons "$1")" ]; do tries=$((tries - 1)); sleep 0.1; done
     tries=50
     while [ $tries -gt 0 ] && kill -KILL $(of_daemons "$1") 2>/dev/null; do tries=$((tries - 1)); sleep 0.1; done
-    left=$(of_daemons "$1")
+    left=$(daemons_of "$1") || exit 70
     [ -z "$left" ] || { echo "$1 of $my_cluster cannot be stopped:" $left >&2; exit 70; }
     for name in $1; do rm -f "$run/$name.pid"; done
 }

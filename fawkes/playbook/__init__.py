@@ -298,7 +298,7 @@ class Lease:
 ASIDE = r"""
 aside() {
     [ -e "$1" ] || return 0
-    [ -n "$(ls -A "$1")" ] || return 0
+    ! found=$(ls -A "$1") || [ -n "$found" ] || return 0
     number=1
     while [ -e "$1.before-$number" ]; do number=$((number + 1)); done
     mv -T "$1" "$1.before-$number" || { echo "cannot rename $1" >&2; exit 73; }
@@ -324,13 +324,15 @@ tries=100
 until [ $tries -lt 100 ] && [ /proc/self/fd/9 -ef "$work/.lock" ]; do
     [ $tries -gt 0 ] || { echo "the lock $work/.lock is removed again and again" >&2; exit 75; }
     [ -d "$work" ] || mkdir -p "$work"
-    damage=$(exposed "$work")
+    expose "$work"
     if [ -n "$damage" ]; then
         fact lease.damage "$damage"; echo "$work/lease is not a valid lease: $damage" >&2; exit 83
     fi
     [ -w "$work" ] && command exec 9>>"$work/.lock" ||
         { echo "cannot write $work" >&2; exit 73; }
-    flock -w 60 9 || { echo "the lock $work/.lock is held" >&2; exit 75; }
+    # Handed over: some shells keep what `exec` has opened to themselves.
+    flock -w 60 9 9>&9 || { code=$?; [ $code = 1 ] && { echo "the lock $work/.lock is held" >&2; exit 75; }
+        echo "cannot lock $work/.lock (exit code $code of flock)" >&2; exit 73; }
     tries=$((tries - 1))
 done
 [ ! -e "$work/lies-here" ] || [ "$place" != "${my_place:-not known}" ] || rm -f "$work/lies-here"
@@ -469,7 +471,7 @@ fence() {
     elif [ "$pool" != "$my_pool" ]; then code=77; refusal="the lease in $work belongs to pool $pool"
     elif [ "$epoch" -gt "$my_epoch" ] || { [ "$epoch" = "$my_epoch" ] && [ "$controller" != "$my_controller" ]; }; then
         code=78; refusal="epoch $epoch of controller $controller is newer"
-        damage=$(exposed "$work")
+        expose "$work"
         [ -z "$damage" ] || { code=83; refusal="$work/lease is not a valid lease: $damage"; }
     elif [ "$cluster" != "$my_cluster" ] || [ "$generation" != "$my_generation" ]; then
         code=79; refusal="the node is held by $cluster, generation $generation"

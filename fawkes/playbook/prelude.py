@@ -7,6 +7,7 @@
 # `exposed WORK_DIR`: the reason why somebody else may put a lease there, or a link in the place of a file; nothing for
 # a folder that only root and this user can change, with all above it. In one above, the sticky bit keeps others out.
 # Whoever owns / is root: under user namespaces it has another number.
+# `expose WORK_DIR`: the same as `damage`; where it cannot be found out, that.
 # `place_of WORK_DIR`: that folder, and the mount point that it is on, or would be.
 # `away`: the work folder would lie elsewhere than `my_place`, so nothing is known of it. One that is there may be older
 # than the disk, or the mount point itself: only the same lease (`my_...`), or an administrator's file, says that it is
@@ -17,10 +18,19 @@
 # wipe knows it even when nobody else does any more.
 # `as_user COMMAND...`: run a command as that user, with an environment in which nothing of anybody is left.
 # `run TEXT`: run a text as that user, or here without one. It is read whole before it begins.
+# A look at processes or groups proves that it was finished, by something that it must find, or returns other than 0:
+# where nothing can be forked it finds nothing as well.
 # `of_uid UID`: pids of all processes that have this user id in any role. One whose first thread has ended looks dead,
 # although its other threads go on.
 # `marked POOL CLUSTER WORK_DIR`: pids of all processes of an MR-cluster, by inherited environment, and, for containers
 # that lost it, by working folder: pid files never see the containers of a NodeManager that was killed.
+# `of_pool POOL`: pids of all that any MR-cluster of the pool has here, by environment alone.
+# `inside CLUSTER WORK_DIR`: pids of its containers alone, by working folder, wherever a wipe has renamed that to. The
+# kernel knows the work folder by its real path, and `-lname` wants a pattern: what means something there is escaped.
+# `daemons_of NAMES`: "PID NAME" of each daemon of `my_cluster` that has one of the names; needs `my_pool` and `work`.
+# `all_of POOL NODE CLUSTER WORK_DIR UID`: pids of all processes of an MR-cluster, by every one of these looks.
+# `mounted_in NAMES FOLDER...`: mount points at or below what has such names (a pattern of awk) there. Without names
+# all below the folders that no comparison of devices shows: those of the same file system.
 # `group_mounts [cpu]`: where control groups (cgroup v2) can be seen on this node; `cpu`: and those of v1 for CPU time.
 # `groups_of POOL NODE CLUSTER`: the folders of the control groups of an MR-cluster, those of quotas (quota_shell.py)
 # included. They are found by name, because a job of the user for SSH can change every file that would say where they
@@ -40,9 +50,12 @@ fact() { printf '@%s=%s\n' "$1" "$2"; }
 no_login() { sed -n 's/.*\(failure to login\)/\1/p' | tail -n 1 | cut -c 1-300; }
 boot_id() { read -r boot </proc/sys/kernel/random/boot_id; }
 started() {
-    started=; state=
-    [ -r "/proc/$1/stat" ] && read -r stat_line 2>/dev/null <"/proc/$1/stat" || return 1
+    started=; state=; stat_line=
+    [ -r "/proc/$1/stat" ] || return 1
+    # To its end: the name of a program may have line feeds.
+    while read -r stat_part; do stat_line=$stat_part; done 2>/dev/null <"/proc/$1/stat"
     set -- ${stat_line##*) }
+    [ $# -ge 20 ] || return 1
     state=$1; shift 19; started=$1
 }
 alive() {
@@ -77,8 +90,8 @@ read_lease() {
     fi
 }
 exposed() (
-    me=$(id -u)
-    for place in "$1" "$(readlink -m "$1")"; do
+    me=$(id -u) && real=$(readlink -m "$1") || exit 1
+    for place in "$1" "$real"; do
         while [ -n "$place" ]; do set -- "$@" "$place"; place=${place%/*}; done
     done
     stat -c '%u %f %n' / "$@" 2>/dev/null | {
@@ -96,6 +109,7 @@ exposed() (
         done
     }
 )
+expose() { damage=$(exposed "$1") || damage="it is not known who can change $1: programs cannot be run there"; }
 place_of() {
     readlink -m "$1" | awk -v work="$1" 'NR == FNR { real = $0 "/"; next }
         { at = $2; gsub(/\\040/, " ", at) }
@@ -104,7 +118,7 @@ place_of() {
 }
 away() {
     place=
-    case $my_place in "$work on "*) place=$(place_of "$work") ;; esac
+    case $my_place in "$work on "*) place=$(place_of "$work") || place="$work on ?" ;; esac
     [ "$place" != "${place:+$my_place}" ] || return 1
     read_lease "$work"
     [ -n "$damage" ] || [ "$node $pool" != "$my_node $my_pool" ] ||
@@ -112,7 +126,7 @@ away() {
     [ ! -e "$work/lies-here" ]
 }
 lease_facts() {
-    [ -n "$damage" ] || damage=$(exposed "$work")
+    [ -n "$damage" ] || expose "$work"
     [ "$leased$damage" != no ] || return 0
     if [ -n "$damage" ]; then fact lease.damage "$damage"; return 0; fi
     fact lease.node "$node"; fact lease.pool "$pool"; fact lease.cluster "$cluster"
@@ -142,37 +156,90 @@ run() {
 }
 of_uid() {
     of_it="^Uid:([[:space:]]+[0-9]+)*[[:space:]]+$1([[:space:]]|\$)"
-    for status in $(grep -lE "$of_it" /proc/[0-9]*/status 2>/dev/null); do
+    seen=no
+    for status in $(grep -lE -e "$of_it" -e '^Linux version ' /proc/[0-9]*/status /proc/version 2>/dev/null); do
         pid=${status#/proc/}; pid=${pid%/status}
-        started "$pid" || continue
-        [ "$state" != Z ] || [ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || continue
+        [ "$status" != /proc/version ] || { seen=yes; continue; }
+        started "$pid" || [ -e "/proc/$pid" ] || continue
+        set -- "/proc/$pid/task"/*
+        [ "$state" != Z ] || [ $# -gt 1 ] || continue
         echo "$pid"
     done
+    [ $seen = yes ]
 }
 marked() {
     {
-        grep -lzxF "FAWKES_CLUSTER=$2" $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ 2>/dev/null) /dev/null
-        find /proc/[0-9]*/cwd -maxdepth 0 -lname "$3/clusters/$2/nm-local/*"
-    } 2>/dev/null | sed 's,^/proc/,,; s,/.*,,' | sort -un
+        grep -lzxF "FAWKES_CLUSTER=$2" /dev/null \
+            $(grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ /proc/self/cmdline 2>/dev/null)
+        find_inside "$2" "$3"
+    } 2>/dev/null | pids_of 2
 }
-group_mounts() {
-    for mount in $(awk -v cpu="$1" '$3 == "cgroup2" || (cpu && $3 == "cgroup" && "," $4 "," ~ /,cpu,/) { print $2 }' \
-        /proc/self/mounts | sort -u); do
-        [ ! -e "$mount/cgroup.procs" ] || echo "$mount"
+of_pool() { grep -lzxF "FAWKES_POOL=$1" /proc/[0-9]*/environ /proc/self/cmdline 2>/dev/null | pids_of 1; }
+inside() { find_inside "$@" 2>/dev/null | pids_of 1; }
+find_inside() {
+    ! cd -P "$2" || set -- "$1" "$PWD"; cd /
+    literal=; rest=$2
+    while [ -n "$rest" ]; do
+        tail=${rest#?}; char=${rest%"$tail"}; rest=$tail
+        case $char in [][*?\\]) literal=$literal\\ ;; esac
+        literal=$literal$char
+    done
+    find /proc/[0-9]*/cwd /proc/self/cwd -maxdepth 0 \( -path /proc/self/cwd -o \
+        -lname "$literal/clusters/$1/nm-local/*" -o -lname "$literal/trash/$1.*/nm-local/*" -o \
+        -lname "$literal/clusters/.trash-$1.*/nm-local/*" \)
+}
+pids_of() { awk -F / -v looks="$1" '$3 == "self" { looks--; next } !had[$3]++ { print $3 } END { exit looks }'; }
+daemons_of() {
+    names=$1; found=$(marked "$my_pool" "$my_cluster" "$work") || names=-
+    set -- /proc/self/cmdline
+    for pid in $found; do set -- "$@" "/proc/$pid/environ"; done
+    for name in $names; do
+        found=$(grep -lzxF "FAWKES_DAEMON=$name" "$@" 2>/dev/null | pids_of 1) && [ $name != - ] ||
+            { echo "it is not known which daemons of $my_cluster run here: programs cannot be run" >&2; return 1; }
+        for pid in $found; do echo "$pid $name"; done
     done
 }
+all_of() {
+    {
+        marked "$1" "$3" "$4" && group_left "$1" "$2" "$3" && { [ -z "$5" ] || of_uid "$5"; } && echo seen
+    } | awk '$0 == "seen" { seen = 1; next } !had[$0]++ { print } END { exit !seen }'
+}
+mounted_in() {
+    names=$1; shift
+    real=$(readlink -m "$@") && real=$real awk -v names="$names" '
+        { device[$5] = $3 }
+        END {
+            for (i = split(ENVIRON["real"], place, "\n"); i > 0; i--) {
+                p = place[i]; on = "/"
+                gsub(/\\/, "\\134", p); gsub(/ /, "\\040", p)
+                for (m in device) if (index(p "/", m "/") == 1 && length(m) > length(on)) on = m
+                for (m in device) {
+                    below = index(m "/", p "/") == 1 ? substr(m "/", length(p) + 2) : ""
+                    if (names ? below ~ "^(" names ")/" : below && device[m] == device[on]) print m
+                }
+            }
+        }' /proc/self/mountinfo
+}
+group_mounts() {
+    mounts=$(awk -v cpu="$1" '($3 == "cgroup2" || (cpu && $3 == "cgroup" && "," $4 "," ~ /,cpu,/)) && !had[$2]++ {
+        print $2 }' /proc/self/mounts) || return 1
+    for mount in $mounts; do [ ! -e "$mount/cgroup.procs" ] || echo "$mount"; done
+}
 groups_of() {
-    for mount in $(group_mounts cpu); do
+    mounts=$(group_mounts cpu) || return 1
+    for mount in $mounts; do
         find "$mount" -type d \( -name "fawkes:$1:$2:$3" -o -name "fawkes:$1:$2:$3:*" \) -prune -print 2>/dev/null
+        [ $? -le 1 ] || return 1 # 1: a folder has gone meanwhile, or is closed to this user
     done
 }
 group_left() {
-    for folder in $(groups_of "$@"); do
+    folders=$(groups_of "$@") || return 1
+    for folder in $folders; do
         ! grep -qx 'populated 0' "$folder/cgroup.events" 2>/dev/null && [ -d "$folder" ] || continue
-        inside=$(find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0)
+        inside=$(find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null) || inside="$inside $folder"
         # v1 has no cgroup.events: what has no process there is empty.
         [ -n "$inside" ] || [ ! -e "$folder/cgroup.clone_children" ] || continue
-        echo "${inside:-$folder}"
+        for pid in ${inside:-$folder}; do [ "$pid" != 0 ] || pid=$folder; echo "$pid"; done
     done
 }
 make_group() { { [ -d "$1" ] || mkdir "$1"; } && echo 0 >"$1/cgroup.procs"; }

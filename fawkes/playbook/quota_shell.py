@@ -232,7 +232,7 @@ begin_guard() {
 }
 guard() {
     nap=
-    exec 8>>"$quotas/lock" && flock -n 8 || exit 0
+    exec 8>>"$quotas/lock" && flock -n 8 8>&8 || exit 0
     trap end_guard TERM
     begin_guard
     cores=$(getconf _NPROCESSORS_ONLN)

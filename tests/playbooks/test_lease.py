@@ -3,6 +3,7 @@ from __future__ import annotations
 import fcntl
 import grp
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -237,6 +238,21 @@ def test_the_lock_is_not_inherited_by_what_a_script_leaves_behind(taken: Lease) 
         assert probe(taken) == 0
     finally:
         subprocess.run(["kill", pid], check=True)
+
+
+@pytest.mark.skipif(not shutil.which("mksh"), reason="no mksh here")
+def test_a_shell_that_keeps_open_files_to_itself_holds_the_lock(taken: Lease) -> None:
+    held = changing(taken, "flock -n {lock} true || fact held yes", lock=taken.work_dir / ".lock")
+    assert sh(held, "mksh", "-c", "exec mksh -s").facts["held"] == "yes"
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [(1, Exit.BUSY), (65, Exit.CANNOT_WRITE)])
+def test_a_lock_that_cannot_be_had_is_not_one_that_is_held(
+    taken: Lease, code: int, exit_code: Exit, tmp_path: Path
+) -> None:
+    program(tmp_path / "flock", f"exit {code}")
+    ran = sh(leases.claim(taken), path=f"{tmp_path}:{os.environ['PATH']}")
+    assert (ran.exit, f"(exit code {code} of flock)" in ran.stderr) == (exit_code, code != 1)
 
 
 def test_what_comes_after_runs_without_the_lock_and_only_after_success(taken: Lease) -> None:
