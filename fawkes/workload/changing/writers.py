@@ -110,6 +110,11 @@ def _s(us: int | None) -> str | None:
     return None if us is None else table.seconds_text(us)
 
 
+def _line(text: object) -> str:
+    """A text in one line: what stood on a second one would be read as a job."""
+    return " ".join(str(text).split())
+
+
 def _swf(trace: Trace) -> Iterator[str]:
     """Jobs get numbers in their order, unless all ids are numbers; users and applications likewise."""
     jobs, users, applications = (
@@ -123,10 +128,12 @@ def _swf(trace: Trace) -> Iterator[str]:
     yield "; Version: 2.2"
     for key, value in trace.header.items():
         if key not in ("Version", "MaxJobs", "MaxRecords"):
-            yield from (f"; {key}: {line}" for line in value.split("\n"))
+            yield from (f"; {_line(key)}: {_line(line)}" for line in value.split("\n"))
     yield f"; MaxJobs: {len(trace.jobs)}"
     for what, numbers in (("user", users), ("executable", applications)):
-        yield from (f"; Note: {what} {number} is {name}" for name, number in numbers.items() if name != str(number))
+        yield from (
+            f"; Note: {what} {number} is {_line(name)}" for name, number in numbers.items() if name != str(number)
+        )
     for job, preceding in _preceding(trace):
         columns: list[object] = [-1] * 18
         columns[0], columns[1] = jobs[job.id], _whole_s(job.submit_us)

@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 HEAD_BYTES = 512
 """So many bytes tell what a file is: a tar archive says so at byte 257."""
 
+_PIECE_BYTES = 1 << 16
 PARQUET = b"PAR1"
 _TAR_AT = 257
 
@@ -22,10 +23,45 @@ class Packed(Protocol):
         """Read at most ``size`` bytes; none at the end."""
 
 
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+
+
+class _Streams:
+    """The streams of a file, one after another, with zeros between them.
+
+    Python's own files take a later stream that is damaged for the end, and what follows would be lost without a word.
+    """
+
+    def __init__(self, raw: BinaryIO, new: Callable[[], _Decompressor]) -> None:
+        self._raw, self._new, self._stream = raw, new, new()
+
+    def read1(self, size: int, /) -> bytes:
+        while True:
+            packed = b""
+            if self._stream.eof:
+                packed = self._stream.unused_data.lstrip(b"\0")
+                while not packed:
+                    if not (more := self._raw.read(_PIECE_BYTES)):
+                        return b""
+                    packed = more.lstrip(b"\0")
+                self._stream = self._new()
+            elif self._stream.needs_input and not (packed := self._raw.read(_PIECE_BYTES)):
+                raise EOFError
+            if piece := self._stream.decompress(packed, size):
+                return piece
+
+
 UNPACKED: tuple[tuple[bytes, str, Callable[[BinaryIO], Packed]], ...] = (
     (b"\x1f\x8b", "gzip", lambda raw: gzip.GzipFile(fileobj=raw)),
-    (b"BZh", "bzip2", bz2.BZ2File),
-    (b"\xfd7zXZ\x00", "xz", lzma.LZMAFile),
+    (b"BZh", "bzip2", lambda raw: _Streams(raw, bz2.BZ2Decompressor)),
+    (b"\xfd7zXZ\x00", "xz", lambda raw: _Streams(raw, lzma.LZMADecompressor)),
 )
 """Containers that readers unpack on their way: first bytes, name, and the stream."""
 

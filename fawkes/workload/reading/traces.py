@@ -82,6 +82,14 @@ class Collected:
             raise ConfigError(
                 f"holds more than {MOST_JOBS:,} jobs", file=str(self.path), key=f"line {line}", hint="Give a part of it"
             )
+        names = (job.id, job.user, job.application, *job.after)
+        if not all(map(str.isprintable, names)):
+            # Halves of characters, zeros and ends of lines, which no table could hold.
+            self.mend("with signs in names that cannot be written", line)
+            name, user, application, *after = (
+                "".join(sign if sign.isprintable() else "\ufffd" for sign in text) for text in names
+            )
+            job = replace(job, id=name, user=user, application=application, after=tuple(after))
         if job.submit_us < self._latest_us:
             self.mend("whose time goes back", line)
         self._latest_us = max(self._latest_us, job.submit_us)

@@ -112,6 +112,14 @@ def test_swf_numbers_what_has_names(tmp_path: Path) -> None:
     )
 
 
+def test_swf_has_no_job_that_a_name_made(tmp_path: Path) -> None:
+    line = "77 5 0 60 128 -1 -1 128 600 -1 1 1 1 1 1 1 -1 -1"
+    jobs = (TraceJob(id="1", submit_us=0, processors=4, run_us=9 * S, user=f"eve\n{line}", application=f"a\r{line}"),)
+    path = tmp_path / "a.swf"
+    write(Trace(source="", jobs=jobs, header={f"k\n{line}": f"v\v{line}"}), path, "swf")
+    assert len(read_workload(path).jobs) == 1
+
+
 def test_swf_keeps_ids_apart_and_says_which_links_it_cannot_hold(tmp_path: Path) -> None:
     rigid: dict[str, Any] = {"processors": 1, "run_us": S, "submit_us": 0}
     jobs = (

@@ -17,6 +17,8 @@ import pytest
 
 from fawkes.base.errors import ConfigError
 from fawkes.workload.formats.formats import read_workload
+from fawkes.workload.model import TraceJob
+from fawkes.workload.reading.traces import Collected
 
 DATA = Path(__file__).parents[1] / "data"
 LOG = (DATA / "hpc2n-first60.swf").read_bytes()
@@ -61,6 +63,21 @@ def test_what_is_packed_as_one_file_is_unpacked(tmp_path: Path, pack: Callable[[
         read_workload(path)
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_all_streams_of_a_file_are_read_or_it_is_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """Files that were put together have several, and `xz` allows zeros between them."""
+    path = tmp_path / "log.swf"
+    path.write_bytes(LOG * 2)
+    twice = read_workload(path)
+    for between in (b"", bytes(4), bytes(200_000)):
+        path.write_bytes(pack(LOG) + between + pack(LOG) + between)
+        assert read_workload(path).jobs == twice.jobs
+    for rest in (b"x" + pack(LOG)[1:], b"and more"):
+        path.write_bytes(pack(LOG) + rest)
+        with pytest.raises(ConfigError, match=r"is broken|cannot be read"):
+            read_workload(path)
+
+
 CONTAINERS: dict[str, tuple[bytes, str, str]] = {
     "zip": (zipped(LOG), "is a zip archive", "unzip"),
     "a bomb": (zipped(bytes(64 << 20)), "is a zip archive", "unzip"),
@@ -97,3 +114,11 @@ def test_a_file_that_becomes_far_too_large_is_refused(tmp_path: Path, pack: Call
     path.write_bytes(pack(LOG + (b";" + b" " * 99_998 + b"\n") * 3000))
     with pytest.raises(ConfigError, match="200 times as large"):
         read_workload(path)
+
+
+def test_names_that_no_table_could_hold_are_mended_and_counted(tmp_path: Path) -> None:
+    collected = Collected(tmp_path)
+    collected.add(TraceJob(id="a\ud800", submit_us=0, user="x\0y", after=("b\n",)), 1)
+    trace = collected.trace(form="", header={})
+    (job,) = trace.jobs
+    assert (job.id, job.user, job.after, trace.mended.total) == ("a\ufffd", "x\ufffdy", ("b\ufffd",), 1)
