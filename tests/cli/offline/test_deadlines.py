@@ -55,10 +55,12 @@ def run(site: Path) -> Run:
 
 def test_jobs_have_columns_of_deadlines(run: Run) -> None:
     head, *lines = run("jobs").stdout.splitlines()
-    assert head.split() == ["job", "MR-cluster", "state", "deadline", "left", "CPUs", "outcome"]
+    assert head.split() == [
+        "job", "MR-cluster", "state", "wait", "run", "slowdown", "deadline", "left", "CPUs", "outcome", "why",
+    ]  # fmt: skip
     rows = {line.split()[0]: line.split() for line in lines}
-    assert rows["a-0"] == ["a-0", "a", "succeeded", "1m40s", "-", "5", "met"]
-    assert rows["a-2"][2:4] + rows["a-2"][5:] == ["running", "1h23m", "5", "-"]
+    assert rows["a-0"][:3] + rows["a-0"][6:] == ["a-0", "a", "succeeded", "1m40s", "-", "5", "met", "-"]
+    assert rows["a-2"][2:3] + rows["a-2"][6:7] + rows["a-2"][8:] == ["running", "1h23m", "5", "-", "-"]
 
 
 def test_programs_get_the_same_keys(run: Run) -> None:
