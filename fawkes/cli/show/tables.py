@@ -84,9 +84,9 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("slowdown", "wait_s", "run_s"),
     ),
     "jobs, deadlines": Table(
-        ("job", "cluster", "state", "wait_s", "run_s", "slowdown", "deadline_s", "left_s", "cpus", "outcome", "why"),
-        ("attempt", "submitted", "application", "log"),
-        drop=("slowdown", "wait_s", "run_s", "cluster", "cpus", "left_s"),
+        ("job", "cluster", "state", "deadline_s", "left_s", "outcome", "why"),
+        ("cpus", "wait_s", "run_s", "slowdown", "attempt", "submitted", "application", "log"),
+        drop=("cluster", "left_s"),
     ),
     "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
     "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
