@@ -125,7 +125,7 @@ def replay(
         error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
         raise
     except RefusedError as error:
-        if not journal.asked:
+        if not journal.anything_taken:
             raise
         hint = error.hint or "What was requested before goes on, and so does the same command"
         raise FawkesError(error.what, where=error.where, hint=hint) from error

@@ -26,15 +26,15 @@ class Journal:
     """The journal in the folder of a replay.
 
     ``earlier`` is what was asked for in each part by a run that was broken off, ``running`` the MR-clusters that ran
-    when it began, ``asked`` is True once the controller took anything. RefusedError when the folder has another replay
-    or something else, UserError when a line cannot be read.
+    when it began, ``anything_taken`` is True once the controller took anything. RefusedError when the folder has
+    another replay or something else, UserError when a line cannot be read.
     """
 
     def __init__(self, folder: Path, facts: dict[str, Any], running: Collection[str] = ()) -> None:
         self.file = folder / FILE
         self.earlier: dict[str, list[Posted]] = {BEFORE: [], JOBS: []}
         self.running = frozenset(running)
-        self.asked = False
+        self.anything_taken = False
         said = {"fawkes": __version__, **facts}
         if folder.exists() and any(folder.iterdir()):
             self._read(said)
@@ -60,7 +60,7 @@ class Journal:
 
     def add(self, part: str, posted: Posted) -> None:
         """One more thing that was asked for."""
-        self.asked |= posted.taken
+        self.anything_taken |= posted.taken
         self._add({"part": part, **asdict(posted)})
 
     def began(self, part: str) -> bool:
@@ -113,7 +113,7 @@ class Journal:
             )
         for (part, *_), posted in entries.items():
             self.earlier[part].append(posted)
-            self.asked |= posted.taken
+            self.anything_taken |= posted.taken
 
     def _whole_lines(self) -> list[bytes]:
         """The lines that were written to their end. The rest goes: the next line would be glued to it."""
