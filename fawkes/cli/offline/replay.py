@@ -125,7 +125,7 @@ def replay(
         error.hint = "Start it with `fawkes run`, then type the same command: it goes on where it was broken off"
         raise
     except RefusedError as error:
-        if not journal.anything_taken:
+        if not Journal(folder, facts).names:
             raise
         hint = error.hint or "What was requested before goes on, and so does the same command"
         raise FawkesError(error.what, where=error.where, hint=hint) from error
@@ -174,7 +174,7 @@ def _run(
         taken = sum(entry.taken for part in journal.earlier.values() for entry in part)
         note(f"continues the interrupted replay: requests already made: {taken}")
     with progress("replay", len(parts.before.clusters) + len(parts.before.jobs) + len(parts.jobs.jobs)) as step:
-        if not journal.began(JOBS):
+        if not journal.earlier[JOBS]:
             before = with_data(parts.before, site.root / "data", note)
             _play_before(client, before, parts, journal, step, limit_us)
         played = play(
@@ -183,7 +183,7 @@ def _run(
             say=note,
             until="ended",
             limit_us=limit_us,
-            spent_us=journal.before_us,
+            spent_us=max((entry.at_us for entry in journal.earlier[BEFORE]), default=0),
             there=parts.there,
             data=parts.data,
             earlier=journal.earlier[JOBS],
@@ -258,14 +258,8 @@ def _tell(rows: tuple[DriftRow, ...], folder: Path, output: str) -> ExitStatus |
 
 def _planned(part: str, workload: WorkloadFile) -> list[dict[str, Any]]:
     clusters = [
-        {
-            "part": part,
-            "action": "request",
-            "name": row.spec.id,
-            "cluster": row.spec.id,
-            "at_s": row.at_us / 1e6,
-            "counts_from": f"{row.after} runs" if row.after else "start",
-        }
+        {"part": part, "action": "request", "name": row.spec.id, "cluster": row.spec.id, "at_s": row.at_us / 1e6}
+        | {"counts_from": f"{row.after} runs" if row.after else "start"}
         for row in workload.clusters
     ]
     since = {"start": "start", "request": "request of {}", "running": "{} runs"}

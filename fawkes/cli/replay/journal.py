@@ -26,15 +26,14 @@ class Journal:
     """The journal in the folder of a replay.
 
     ``earlier`` is what was asked for in each part by a run that was broken off, ``running`` the MR-clusters that ran
-    when it began, ``anything_taken`` is True once the controller took anything. RefusedError when the folder has
-    another replay or something else, UserError when a line cannot be read.
+    when it began. RefusedError when the folder has another replay or something else, UserError when a line cannot be
+    read.
     """
 
     def __init__(self, folder: Path, facts: dict[str, Any], running: Collection[str] = ()) -> None:
         self.file = folder / FILE
         self.earlier: dict[str, list[Posted]] = {BEFORE: [], JOBS: []}
         self.running = frozenset(running)
-        self.anything_taken = False
         said = {"fawkes": __version__, **facts}
         if folder.exists() and any(folder.iterdir()):
             self._read(said)
@@ -53,19 +52,9 @@ class Journal:
         entries = [posted for part in self.earlier.values() for posted in part]
         return {posted.name for posted in entries if posted.verb in ("request", "submit") and posted.tries >= 0}
 
-    @property
-    def before_us(self) -> int:
-        """The time that the first part took."""
-        return max((posted.at_us for posted in self.earlier[BEFORE]), default=0)
-
     def add(self, part: str, posted: Posted) -> None:
         """One more thing that was asked for."""
-        self.anything_taken |= posted.taken
         self._add({"part": part, **asdict(posted)})
-
-    def began(self, part: str) -> bool:
-        """True if something of a part was asked for before."""
-        return bool(self.earlier[part])
 
     def _add(self, line: dict[str, Any]) -> None:
         with self.file.open("ab") as out:
@@ -98,22 +87,17 @@ class Journal:
             return
         self.running = frozenset(head.pop("running", ()))
         different = sorted(key for key in facts.keys() | head.keys() if head.get(key) != facts.get(key))
-        if different == ["requests"]:
-            raise RefusedError(
-                "has a replay of other jobs, times or MR-clusters: its scenario has changed since",
-                where=str(self.file.parent),
-                hint="A new replay needs another --out, and --as NAME where its jobs have run; or put the old one back",
-            )
         if different:
+            what = f"with another {different[0]}: {head.get(different[0])!r} instead of {facts.get(different[0])!r}"
+            if different[0] == "requests":
+                what = "of other jobs, times or MR-clusters: its scenario has changed since"
             raise RefusedError(
-                f"has a replay with another {different[0]}: {head.get(different[0])!r} instead of "
-                f"{facts.get(different[0])!r}",
+                f"has a replay {what}",
                 where=str(self.file.parent),
-                hint="Name another folder, or repeat the command that began this replay",
+                hint="Name another folder (and --as NAME if its jobs have run), or repeat what began this replay",
             )
         for (part, *_), posted in entries.items():
             self.earlier[part].append(posted)
-            self.anything_taken |= posted.taken
 
     def _whole_lines(self) -> list[bytes]:
         """The lines that were written to their end. The rest goes: the next line would be glued to it."""

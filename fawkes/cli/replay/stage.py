@@ -84,13 +84,10 @@ def stages(
 
 def _renamed(demand: Demand, prefix: str) -> Demand:
     def name(job: str) -> JobId:
-        if not is_name(f"{prefix}-{job}"):
-            raise UserError(
-                f"{prefix}-{job} cannot be the name of a job",
-                where="--as",
-                hint="Use small letters, digits and '-'; a name has at most 63 of them",
-            )
-        return JobId(f"{prefix}-{job}")
+        if is_name(f"{prefix}-{job}"):
+            return JobId(f"{prefix}-{job}")
+        hint = "Use small letters, digits and '-'; a name has at most 63 of them"
+        raise UserError(f"{prefix}-{job} cannot be the name of a job", where="--as", hint=hint)
 
     def renamed(job: Coming) -> Coming:
         return replace(job, spec=replace(job.spec, id=name(job.spec.id)), after=tuple(map(name, job.after)))

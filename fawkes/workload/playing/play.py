@@ -278,9 +278,8 @@ class _Player:
         return True
 
     def _is_there(self, item: _Item) -> bool:
-        if item.verb == "request":
-            return bool(self.controller.rows("clusters", cluster=item.name))
-        return bool(self.controller.rows("jobs", job=item.name))
+        name, key = ("clusters", "cluster") if item.verb == "request" else ("jobs", "job")
+        return bool(self.controller.rows(name, **{key: item.name}))
 
     def _look(self, items: Sequence[_Item], until: Until) -> bool:
         """See which MR-clusters run; whether everything is over."""
