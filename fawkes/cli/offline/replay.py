@@ -97,7 +97,8 @@ def replay(
     running = {row["cluster"] for row in client.rows("clusters") if row["state"] == "running"}
     folder = out or Path(f"replay-{prefix or plan.name}")
     facts = {"scenario": plan.name, "seed": plan.seed, "data": data, **({"as": prefix} if prefix else {})}
-    facts["requests"] = sha256("".join(map(text_of, (*demands, *_generated(plan)))).encode()).hexdigest()
+    requests = "".join((*map(text_of, demands), *map(repr, _generated(plan))))
+    facts["requests"] = sha256(requests.encode()).hexdigest()
     journal = None if dry_run else Journal(folder, facts, running & {demand.spec.id for demand in demands})
     parts = stages(
         plan.name,
