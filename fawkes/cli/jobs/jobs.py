@@ -48,8 +48,8 @@ def jobs(
     there is one line for each change, in JSON one object. Below the table are the logs of the last jobs that failed;
     `-o wide` has every log.
 
-    When a job has a deadline, columns show the deadline, the time that is left, the CPUs that the admission policy
-    granted, and the outcome: met, missed, dropped or killed.
+    When a job that is shown has a deadline, columns show the deadline, the time that is left, and the outcome: met,
+    missed, dropped or killed. `-o wide` then has the other columns, and the CPUs that the admission policy granted.
     """
     from fawkes.report.tables.board import board
 
@@ -64,7 +64,7 @@ def jobs(
         rows = _wanted(rows_of("jobs"), cluster, states)
     limit = DEFAULT if limit is None else limit
     newest = rows if limit == ALL else rows[-limit:]
-    with_deadlines = any(row["deadline_s"] is not None for row in rows)
+    with_deadlines = any(row["deadline_s"] is not None for row in newest)
     table = TABLES["jobs, deadlines"] if with_deadlines else TABLES["jobs"]
     show(newest, table, output, envelope={"total": len(rows)})
     if output == TABLE and not isinstance(output, Wide):

@@ -437,6 +437,7 @@ _ALL: Final = (
     Field("part", "part", "Before the jobs, or the jobs.", NAME),
     Field("action", "action", "The action: request or submit.", NAME),
     Field("name", "name", "The MR-cluster that is requested, or the job.", NAME),
+    Field("counts_from", "since", "What its time counts from.", NAME),
     Field("behind", "after", "The jobs that must end before.", NAME),
     Field("does", "does", "What the job does.", TEXT),
     Field("point", "point", "The point of the story.", NAME),

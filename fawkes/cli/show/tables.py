@@ -84,9 +84,9 @@ TABLES: Final[Mapping[str, Table]] = {
         drop=("slowdown", "wait_s", "run_s"),
     ),
     "jobs, deadlines": Table(
-        ("job", "cluster", "state", "deadline_s", "left_s", "cpus", "outcome"),
-        ("why", "wait_s", "run_s", "slowdown", "attempt", "submitted", "application", "log"),
-        drop=("cluster", "outcome"),
+        ("job", "cluster", "state", "deadline_s", "left_s", "outcome", "why"),
+        ("cpus", "wait_s", "run_s", "slowdown", "attempt", "submitted", "application", "log"),
+        drop=("cluster", "left_s"),
     ),
     "events": Table(("step", "time", "kind", "story"), ("what", "decided"), drop=("kind",)),
     "events --verify": Table(("steps", "pool_id", "sound"), ("ledger",)),
@@ -212,7 +212,9 @@ TABLES: Final[Mapping[str, Table]] = {
     "replay": Table(
         ("job", "cluster", "state", "due_s", "late_s", "start_drift_s", "run_s", "slowdown"), drop=("cluster", "due_s")
     ),
-    "replay --dry-run": Table(("action", "name", "cluster", "at_s", "does"), ("part", "behind"), drop=("cluster",)),
+    "replay --dry-run": Table(
+        ("action", "name", "cluster", "at_s", "counts_from", "behind", "does"), ("part",), drop=("cluster",)
+    ),
     "demo, points": Table(("point", "at_s", "what", "how")),
     "demo, jobs": Table(("job", "cluster", "state", "wait_s", "run_s", "slowdown"), ("attempt", "submitted_s")),
     "demo, moves": Table(("at_s", "node_set", "from_cluster", "to_cluster", "role", "why"), ("took_s",)),

@@ -7,7 +7,7 @@ then refuses it because it is there already. So a player outlives restarts of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -28,6 +28,7 @@ Until = Literal["gone", "ended", "ready"]
 
 LOOK_US = SECOND_US
 PATIENCE_US = 120 * SECOND_US
+REFUSED = -1
 _FIRST_PAUSE_US = SECOND_US // 10
 _FINAL = (UserError, RefusedError, ElsewhereError)
 
@@ -69,7 +70,8 @@ class Posted:
     """Something that was asked for: ``verb`` is request or submit; times count from the start of the run.
 
     ``due_us`` is when it should have been, ``at_us`` when the controller had taken it, ``tries`` how often it was sent.
-    With no tries it is about to be sent, at ``at_us``: whether it arrived is not known.
+    With no tries it is about to be sent, at ``at_us``: whether it arrived is not known. With `REFUSED` the controller
+    did not take it. The verb ``runs`` says when an MR-cluster that was requested was seen to run.
     """
 
     verb: str
@@ -82,6 +84,11 @@ class Posted:
     def drift_us(self) -> int:
         """The delay of its submission."""
         return self.at_us - self.due_us
+
+    @property
+    def taken(self) -> bool:
+        """True if it is a request that the controller took."""
+        return self.verb in ("request", "submit") and self.tries > 0
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,9 @@ def play(
     until: Until = "gone",
     limit_us: int | None = None,
     patience_us: int = PATIENCE_US,
+    spent_us: int = 0,
     there: Sequence[str] = (),
+    data: Collection[str] = (),
     earlier: Sequence[Posted] = (),
     note: Callable[[Posted], None] = lambda posted: None,
 ) -> Played:
@@ -145,11 +154,14 @@ def play(
     ``ready`` is when all jobs have ended and all MR-clusters run. The run starts now, or, after one that was broken
     off, goes on where the last of ``earlier`` was asked for; these are not asked for again. ``note`` gets each that is,
     before it is sent and at once after the controller took it: what was sent and not yet noted when a run was broken
-    off is found there by the next. The MR-clusters in ``there`` run already. While no controller answers it is tried
-    again, for ``patience_us`` at most; ``say`` hears of that. The controller's refusals are raised; FawkesError when an
-    MR-cluster goes before all of its jobs could be submitted; DeadlineError after ``limit_us``.
+    off is found there by the next. The MR-clusters in ``there`` run already. Jobs behind one of ``data`` come as much
+    later as that took after its MR-cluster ran. While no controller answers it is tried again, for ``patience_us`` at
+    most; ``say`` hears of that. The controller's refusals are raised; FawkesError when an MR-cluster goes before all of
+    its jobs could be submitted; DeadlineError after ``limit_us``, of which ``spent_us`` had gone before.
     """
-    player = _Player(workload, controller, say, clock or SystemClock(), limit_us, patience_us, note)
+    player = _Player(
+        workload, controller, say, clock or SystemClock(), limit_us, patience_us, note, spent_us, frozenset(data)
+    )
     return player.play(until, there, earlier)
 
 
@@ -185,6 +197,8 @@ class _Player:
     limit_us: int | None
     patience_us: int
     note: Callable[[Posted], None]
+    spent_us: int
+    data: Collection[str]
     start_us: int = 0
     requested: dict[str, int] = field(default_factory=dict)
     running: dict[str, int] = field(default_factory=dict)
@@ -193,11 +207,14 @@ class _Player:
 
     def play(self, until: Until, there: Sequence[str], earlier: Sequence[Posted]) -> Played:
         self.start_us = self.clock.now_us() - max((post.at_us for post in earlier), default=0)
-        self.posted = [post for post in earlier if post.tries]
-        self.requested = {row.name: row.at_us for row in self.posted if row.verb == "request"} | dict.fromkeys(there, 0)
-        self.running = dict.fromkeys(there, 0)
+        latest = {(post.verb, post.name): post for post in earlier}
+        self.posted = [post for post in latest.values() if post.taken]
+        requested = {row.name: row.at_us for row in self.posted if row.verb == "request"}
+        self.requested = dict.fromkeys(there, 0) | requested
+        self.running = {name: 0 for name in there if name not in requested}
+        self.running |= {post.name: post.at_us for post in latest.values() if post.verb == "runs"}
         done = {(post.verb, post.name) for post in self.posted}
-        sent = {(post.verb, post.name): post.at_us for post in earlier if not post.tries}
+        sent = {key: post.at_us for key, post in latest.items() if not post.tries}
         things: list[Arrival | Submission] = [*self.workload.clusters, *self.workload.jobs]
         items = [_Item(thing, order) for order, thing in enumerate(things)]
         items = [item for item in items if (item.verb, item.name) not in done]
@@ -226,7 +243,9 @@ class _Player:
         base = since[item.of.after]
         if base is None or any(job not in self.ended for job in item.of.behind):
             return None
-        return max([base + item.of.delay_us, *(self.ended[job] + item.of.think_us for job in item.of.behind)])
+        base += sum(self.ended[job] - self.running.get(item.cluster, 0) for job in item.of.behind if job in self.data)
+        ends = (self.ended[job] + item.of.think_us for job in item.of.behind if job not in self.data)
+        return max([base + item.of.delay_us, *ends])
 
     def _ready(self, items: Sequence[_Item]) -> list[_Item]:
         now_us = self._now_us()
@@ -252,14 +271,15 @@ class _Player:
             self.controller.post(item.verb, body)
         except RefusedError:
             if (item.tries == 1 and item.sent_us is None) or not self._is_there(item):
+                now_us = self._now_us()
+                self.note(Posted(item.verb, item.name, now_us, now_us, REFUSED))
                 raise
             return False
         return True
 
     def _is_there(self, item: _Item) -> bool:
-        if item.verb == "request":
-            return bool(self.controller.rows("clusters", cluster=item.name))
-        return bool(self.controller.rows("jobs", job=item.name))
+        name, key = ("clusters", "cluster") if item.verb == "request" else ("jobs", "job")
+        return bool(self.controller.rows(name, **{key: item.name}))
 
     def _look(self, items: Sequence[_Item], until: Until) -> bool:
         """See which MR-clusters run; whether everything is over."""
@@ -267,20 +287,19 @@ class _Player:
         for name in self.requested:
             row = lives.get(name)
             gone = row is None or row["state"] == ClusterLife.GONE
-            if row is not None and row["state"] == ClusterLife.RUNNING:
-                self.running.setdefault(name, self._now_us())
+            if row is not None and row["state"] == ClusterLife.RUNNING and name not in self.running:
+                self.running[name] = now_us = self._now_us()
+                self.note(Posted("runs", name, now_us, now_us, 1))
             if gone:
                 self._check_gone(name, items)
-        left = self._jobs_left() if until != "gone" or self._behind(items) else False
+        awaited = {job for item in items if isinstance(item.of, Submission) for job in item.of.behind}
+        left = self._jobs_left(awaited) if until != "gone" or awaited else False
         if until == "gone":
             names = set(self.requested)
             return not any(row["state"] != ClusterLife.GONE for name, row in lives.items() if name in names)
         return not left and (until == "ended" or all(name in self.running for name in self.requested))
 
-    def _behind(self, items: Sequence[_Item]) -> bool:
-        return any(isinstance(item.of, Submission) and item.of.behind for item in items)
-
-    def _jobs_left(self) -> bool:
+    def _jobs_left(self, awaited: Collection[str]) -> bool:
         """See which jobs have ended; whether any of ours has not. One that is not told of any more ended long ago."""
         rows = self._patiently(lambda: self.controller.rows("jobs"))
         there = {row["job"] for row in rows if row["state"] not in ENDED_JOBS}
@@ -288,9 +307,17 @@ class _Player:
         for post in self.posted:
             if post.verb == "submit" and post.name in there:
                 left = True
-            elif post.verb == "submit":
-                self.ended.setdefault(post.name, self._now_us())
+            elif post.verb == "submit" and post.name in awaited and post.name not in self.ended:
+                self.ended[post.name] = self._end_us(post)
         return left
+
+    def _end_us(self, post: Posted) -> int:
+        """The end of a job by the controller's times; now if these are not known, or the run was broken off since."""
+        rows = self._patiently(lambda: self.controller.rows("jobs", job=post.name))
+        times = [row.get(key) for row in rows for key in ("wait_s", "run_s")]
+        took_us = [round(time_s * SECOND_US) for time_s in times if time_s is not None]
+        now_us = self._now_us()
+        return min(now_us, post.at_us + sum(took_us)) if len(took_us) == 2 else now_us
 
     def _check_gone(self, name: str, items: Sequence[_Item]) -> None:
         left = sum(item.cluster == name for item in items)
@@ -311,7 +338,7 @@ class _Player:
         if over and not items:
             return
         now_us = self._now_us()
-        if self.limit_us is not None and now_us >= self.limit_us:
+        if self.limit_us is not None and now_us + self.spent_us >= self.limit_us:
             raise DeadlineError(
                 f"the workload {self.workload.name} was not finished after {show_duration(self.limit_us)}",
                 hint="`fawkes status` and `fawkes jobs` show its progress",

@@ -55,10 +55,19 @@ def run(site: Path) -> Run:
 
 def test_jobs_have_columns_of_deadlines(run: Run) -> None:
     head, *lines = run("jobs").stdout.splitlines()
-    assert head.split() == ["job", "MR-cluster", "state", "deadline", "left", "CPUs", "outcome"]
+    assert head.split() == ["job", "MR-cluster", "state", "deadline", "left", "outcome", "why"]
     rows = {line.split()[0]: line.split() for line in lines}
-    assert rows["a-0"] == ["a-0", "a", "succeeded", "1m40s", "-", "5", "met"]
-    assert rows["a-2"][2:4] + rows["a-2"][5:] == ["running", "1h23m", "5", "-"]
+    assert rows["a-0"] == ["a-0", "a", "succeeded", "1m40s", "-", "met", "-"]
+    assert rows["a-2"][2:4] + rows["a-2"][5:] == ["running", "1h23m", "-", "-"]
+
+
+def test_the_other_columns_are_back_when_no_job_that_is_shown_has_a_deadline(tmp_path: Path) -> None:
+    desk = story()
+    submit(desk, 6, deadline_s=None)
+    copied(desk.store, tmp_path / "state")
+    words = ["--site", str(tmp_path), "jobs", "--limit", "1"]
+    head, *_ = CliRunner(env={"COLUMNS": "200"}).invoke(cli, words).stdout.splitlines()
+    assert head.split() == ["job", "MR-cluster", "state", "wait", "run", "slowdown", "why"]
 
 
 def test_programs_get_the_same_keys(run: Run) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from fawkes.base.errors import RefusedError, UserError
 from fawkes.cli.replay.journal import BEFORE, FILE, JOBS, Journal
-from fawkes.workload.playing.play import Posted
+from fawkes.workload.playing.play import REFUSED, Posted
 
 FACTS = {"scenario": "w", "seed": 1}
 ONE = Posted("request", "c-1", 0, 10, 1)
@@ -22,7 +22,6 @@ def test_what_was_asked_for_is_there_again(tmp_path: Path) -> None:
     again = Journal(tmp_path / "r", FACTS)
     assert again.earlier == {BEFORE: [ONE], JOBS: [TWO]}
     assert again.resumed
-    assert again.began(JOBS)
 
 
 def test_what_the_controller_took_stands_for_what_was_about_to_be_sent(tmp_path: Path) -> None:
@@ -84,9 +83,33 @@ def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
 
 
 def test_another_replay_s_folder_is_refused(tmp_path: Path) -> None:
-    Journal(tmp_path, FACTS)
+    Journal(tmp_path, FACTS).add(BEFORE, ONE)
     with pytest.raises(RefusedError, match="another seed: 1 instead of 2"):
         Journal(tmp_path, {**FACTS, "seed": 2})
+    with pytest.raises(RefusedError, match="its scenario has changed"):
+        Journal(tmp_path, {**FACTS, "requests": "digest"})
+
+
+def test_one_that_asked_for_nothing_begins_anew(tmp_path: Path) -> None:
+    Journal(tmp_path, FACTS, {"c-1"})
+    Journal(tmp_path, {**FACTS, "seed": 2}).add(BEFORE, ONE)
+    again = Journal(tmp_path, {**FACTS, "seed": 2}, {"c-1", "c-2"})
+    assert (again.earlier[BEFORE], again.running) == ([ONE], frozenset())
+
+
+def test_the_mr_clusters_that_ran_when_it_began_are_known_again(tmp_path: Path) -> None:
+    Journal(tmp_path, FACTS, {"c-1"}).add(BEFORE, ONE)
+    assert Journal(tmp_path, FACTS, {"c-1", "c-2"}).running == {"c-1"}
+
+
+def test_a_name_that_was_refused_is_not_its_own(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, FACTS)
+    journal.add(BEFORE, ONE)
+    for tries in (0, REFUSED):
+        journal.add(JOBS, replace(TWO, tries=tries))
+    journal.add(BEFORE, replace(ONE, verb="ready", name="w", at_us=70))
+    again = Journal(tmp_path, FACTS)
+    assert again.names == {"c-1"}
 
 
 def test_somebody_else_s_folder_is_refused(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_a_job_known_by_its_bytes_moves_as_many() -> None:
     job = TraceJob(
         id="a", submit_us=0, input_bytes=20 * MB, maps=4, shuffle_bytes=8 * MB, output_bytes=6 * MB, reduces=2
     )
-    demands = said(live_job(job_spec_of(job, "c"), JAR))
+    demands = said(live_job(job_spec_of(job, "c"), JAR, "w-data-c"))
     assert int(demands["maps"]) * int(demands["map_read_bytes"]) == 20 * MB
     assert int(demands["maps"]) * int(demands["map_output_bytes"]) == 8 * MB
     assert int(demands["reduces"]) * int(demands["output_bytes"]) == 6 * MB
@@ -33,7 +33,7 @@ def test_a_job_known_by_its_bytes_moves_as_many() -> None:
 
 def test_a_job_known_by_its_times_sleeps_as_long() -> None:
     job = TraceJob(id="a", submit_us=0, maps=3, map_us=2_500_000, reduces=1, reduce_us=4_000_000, input_bytes=MB)
-    demands = said(live_job(job_spec_of(job, "c"), JAR))
+    demands = said(live_job(job_spec_of(job, "c"), JAR, "w-data-c"))
     assert {key: demands.get(key) for key in ("maps", "map_ms", "reduces", "reduce_ms", "map_read_bytes")} == {
         "maps": "3",
         "map_ms": "2500",
@@ -45,14 +45,14 @@ def test_a_job_known_by_its_times_sleeps_as_long() -> None:
 
 def test_a_load_job_keeps_its_deadline_and_can_keep_a_grant() -> None:
     job = TraceJob(id="a", submit_us=0, maps=3, map_us=2_500_000, deadline_us=60_000_000)
-    spec = live_job(job_spec_of(job, "c"), JAR)
+    spec = live_job(job_spec_of(job, "c"), JAR, "w-data-c")
     assert (spec.deadline_us, spec.unkept, spec.tasks_estimated) == (60_000_000, "", False)
 
 
 def test_a_job_that_says_what_to_run_is_run() -> None:
     details = JobDetails(kind="streaming", mapper="cat", output="/out").plain()
     spec = JobSpec(id=JobId("own"), cluster=ClusterId("c"), details=details)
-    assert live_job(spec, JAR) is spec
+    assert live_job(spec, JAR, "w-data-c") is spec
     assert pool_bytes(spec) == 0
 
 
@@ -69,7 +69,7 @@ def test_offline_a_recorded_load_job_is_what_it_was_live() -> None:
         id="a", submit_us=0, input_bytes=20 * MB, maps=4, shuffle_bytes=8 * MB, output_bytes=6 * MB, reduces=2
     )
     spec = job_spec_of(job, "c")
-    live = profile_of(live_job(spec, JAR))
+    live = profile_of(live_job(spec, JAR, "w-data-c"))
     offline = profile_of(spec)
     assert (live.maps, live.map_read_bytes, live.reduces) == (offline.maps, offline.map_read_bytes, offline.reduces)
     assert (live.map_cpu_us, offline.map_cpu_us > 0) == (0, True)

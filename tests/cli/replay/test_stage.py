@@ -33,8 +33,12 @@ def demand(name: str, **extra: object) -> Demand:
     return Demand(spec=spec, jobs=coming(jobs, name), **extra)  # type: ignore[arg-type]
 
 
-def staged(settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = (), limit: int = 10**9) -> ReplayStages:
-    return stages("w", demands, running=running, settings=settings, generate=(), jar=JAR, data_limit_bytes=limit)
+def staged(
+    settings: SiteSettings, *demands: Demand, running: tuple[str, ...] = (), limit: int = 10**9, prefix: str = ""
+) -> ReplayStages:
+    return stages(
+        "w", demands, running=running, settings=settings, generate=(), jar=JAR, data_limit_bytes=limit, prefix=prefix
+    )
 
 
 def test_mr_clusters_and_data_come_before_the_time_begins(settings: SiteSettings) -> None:
@@ -63,6 +67,25 @@ def test_a_later_mr_cluster_has_its_own_data_first(settings: SiteSettings) -> No
     assert late["c-2-a"].behind == ("w-data-c-2",)
     assert late["c-2-b"].behind == ("w-data-c-2", "c-2-a")
     assert late["c-2-a"].after == "request"
+    assert stages.data == ("w-data-c-2",)
+
+
+def test_jobs_of_a_later_mr_cluster_that_runs_already_keep_their_times(settings: SiteSettings) -> None:
+    jobs = staged(settings, demand("c-1", requested_us=60 * SECOND_US), running=("c-1",)).jobs.jobs
+    assert [(job.after, job.delay_us) for job in jobs] == [("start", 63 * SECOND_US), ("start", 64 * SECOND_US)]
+
+
+def test_each_replay_has_jobs_and_data_of_its_own(settings: SiteSettings) -> None:
+    stages = staged(settings, demand("c-1"), prefix="eq")
+    (data,) = stages.before.jobs
+    assert (data.spec.id, [(job.spec.id, job.behind) for job in stages.jobs.jobs]) == (
+        "eq-data-c-1",
+        [("eq-c-1-a", ()), ("eq-c-1-b", ("eq-c-1-a",))],
+    )
+    assert "output=/replay/pool/eq-data-c-1 " in str(data.spec.details["command"])
+    assert "pool=/replay/pool/eq-data-c-1 " in str(stages.jobs.jobs[0].spec.details["command"])
+    with pytest.raises(UserError, match="cannot be the name of a job"):
+        staged(settings, demand("c-1"), prefix="e" * 60)
 
 
 def test_no_more_data_than_allowed(settings: SiteSettings) -> None:

@@ -87,7 +87,7 @@ def test_each_job_was_submitted_once_and_succeeded(running: RealSite, replayed: 
 
 
 def test_bytes_are_those_of_the_trace(running: RealSite, replayed: dict[str, Any]) -> None:
-    assert sum(running.hdfs("alpha", "sizes", POOL).values()) == 3_000_000
+    assert sum(running.hdfs("alpha", "sizes", f"{POOL}/twice-data-alpha").values()) == 3_000_000
     assert sum(running.hdfs("alpha", "sizes", f"{OUTPUT}/alpha-first").values()) == 700_001
     assert sum(running.hdfs("alpha", "sizes", f"{OUTPUT}/alpha-second").values()) == 500
     first = running.ledger.jobs["alpha-first"].application
