@@ -42,7 +42,8 @@ def check(
 ) -> Script:
     """Everything about a node that decides whether it can serve, in one round trip; changes nothing that stays.
 
-    Facts: ``hostname user uid cores memory_kb free_memory_kb kernel``; ``clock_ns``, since the epoch, read at
+    Facts: ``hostname user uid cores memory_kb free_memory_kb kernel``; ``machine``, the same for nodes that see each
+    other's processes; ``clock_ns``, since the epoch, read at
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
     ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
     disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
@@ -75,6 +76,7 @@ began=$(date +%s%N)
 work={work}
 fact hostname "$(hostname)"; fact user "$(id -un)"; fact uid "$(id -u)"; fact kernel "$(uname -r)"
 fact cores "$(getconf _NPROCESSORS_ONLN)"
+boot_id && pid_space=$(readlink /proc/self/ns/pid) && fact machine "$boot $pid_space"
 while read -r key value unit; do
     case $key in MemTotal:) fact memory_kb "$value" ;; MemAvailable:) fact free_memory_kb "$value" ;; esac
 done </proc/meminfo

@@ -238,6 +238,7 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
     assert facts["name.localhost"] in ("127.0.0.1", "::1")
     assert facts["name.no-such.invalid"] == ""
     assert facts["hostname"] == socket.gethostname()
+    assert facts["machine"].endswith(os.readlink("/proc/self/ns/pid"))
     assert (facts["disk.write"], facts["disk.exec"]) == ("yes", "yes")
     assert (facts.get("disk.why"), facts["disk.mount"][0]) == (None, "/")
     assert facts.all("missing") == ()

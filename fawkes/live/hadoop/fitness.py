@@ -191,11 +191,11 @@ class _Names:
     """Names of hosts, as all that were reached see them together."""
 
     def __init__(self, reached: Sequence[HostSeen]) -> None:
-        self._by_hostname: dict[str, list[str]] = {}
+        self._by_machine: dict[str, list[str]] = {}
         self._by_name = {seen.node.name: seen for seen in reached}
         said: dict[str, dict[str, int]] = {}
         for seen in reached:
-            self._by_hostname.setdefault(seen.facts.get("hostname", ""), []).append(seen.node.name)
+            self._by_machine.setdefault(seen.facts.get("machine", ""), []).append(seen.node.name)
             for name, address in seen.facts.under("name").items():
                 if address and not _is_loopback(address):
                     counts = said.setdefault(name, {})
@@ -250,10 +250,11 @@ class _Names:
 
     def _own(self, seen: HostSeen) -> Iterator[Problem]:
         name, hostname = seen.node.name, seen.facts.get("hostname", "")
-        same = [other for other in self._by_hostname.get(hostname, ()) if other != name]
-        if same and set(same) & set(seen.sees):
-            what = f"it is the same machine as {fold(same)}: both call themselves {hostname!r} and share a disk"
-            yield Problem("names", what, "Give each node its own address in inventory.toml")
+        machine = seen.facts.get("machine", "")
+        same = [other for other in self._by_machine[machine] if machine and other != name]
+        if same:
+            what = f"it is the same machine as {fold(same)}: a wipe of one node would end the daemons of the other"
+            yield Problem("names", what, "Give each node its own address in inventory.toml, or remove one of them")
         elif _short(hostname) != _short(name):
             taken = _short(hostname) in {_short(other) for other in self._by_name}
             yield Problem(

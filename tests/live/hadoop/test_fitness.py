@@ -113,11 +113,15 @@ def test_a_host_with_another_name_is_told_apart_from_one_with_the_name_of_anothe
 
 
 def test_two_nodes_that_are_one_machine() -> None:
-    first = replace(seen("node1", hostname="big"), sees=("node2",))
-    two = replace(seen("node2", hostname="big"), sees=("node1",))
-    same, shared = verdict(first, two).problems
+    first = seen("node1", hostname="big", machine="boot pid:[1]")
+    same = only(first, seen("node2", hostname="big", machine="boot pid:[1]"))
+    assert (same.level, same.check) == (Level.BAD, "names")
     assert same.what.startswith("it is the same machine as node2")
-    assert shared.check == "disk"
+
+
+def test_hosts_that_share_a_kernel_or_say_nothing_of_it_are_no_single_machine() -> None:
+    assert not verdict(seen("node1", machine="boot pid:[1]"), seen("node2", machine="boot pid:[2]")).problems
+    assert not verdict(seen("node1"), seen("node2")).problems
 
 
 def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
