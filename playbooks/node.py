@@ -47,7 +47,8 @@ def check(
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
     ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
     disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
-    there, and ``disk.why`` not; ``disk.group``, a group that can change it;
+    there, and ``disk.why`` not; ``disk.no_folder``, a file or a dangling link in its place;
+    ``disk.group``, a group that can change it;
     ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
     that the node resolves each of ``names`` to, "" for none; ``has`` for each address of the node (IPv6: 32 digits);
     ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
@@ -93,7 +94,10 @@ for home in {java} "${JAVA_HOME:-}" "$(readlink -f "$(command -v java)" 2>/dev/n
 done
 
 there=$work
-while [ ! -d "$there" ]; do there=$(dirname "$there"); done
+while [ ! -d "$there" ]; do
+    [ ! -e "$there" ] && [ ! -L "$there" ] || fact disk.no_folder "$there"
+    there=$(dirname "$there")
+done
 df -Pk "$there" | {
     read -r head; read -r device total used free share mount
     fact disk.total_kb "$total"; fact disk.free_kb "$free"; fact disk.mount "$mount"
@@ -230,8 +234,8 @@ unfit_user() {
     elif [ "$uid" = "$(id -u)" ]; then echo "$user is the user for SSH as well"
     elif grep -qE "^($user|$uid):" /etc/subuid 2>/dev/null; then
         echo "/etc/subuid gives $user further user ids, under which its processes would not be found"
-    elif ! found=$( (as_user id -u) 2>&1 ) || [ "$found" != "$uid" ]; then
-        echo "$(id -un) cannot run programs as $user ($(printf '%s\n' "$found" | tail -n 1 | cut -c 1-200))"
+    elif ! found=$( (as_user id -u) 2>/dev/null) || [ "$found" != "$uid" ]; then
+        echo "$(id -un) cannot run programs as $user ($( (as_user id -u) 2>&1 | tail -n 1 | cut -c 1-200))"
     elif ! listed; then echo "$(id -un) cannot list the processes of $user (is /proc mounted with hidepid?)"
     else wait
     fi

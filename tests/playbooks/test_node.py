@@ -363,3 +363,16 @@ def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease: 
     refused = sh(leases.release(lease))
     assert refused.exit == Exit.CLEAN_FAILED
     assert "nothing is left of the user of alpha" in refused.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_a_warning_of_a_working_sudo_makes_no_user_unfit(tmp_path: Path) -> None:
+    noisy = tmp_path / "setpriv"
+    noisy.write_text(f'#!/bin/sh\necho "sudo: unable to resolve host" >&2\nexec {shutil.which("setpriv")} "$@"\n')
+    noisy.chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/sh"], input=node.fit_users(["nobody"]).text, env=env, text=True, capture_output=True)
+    assert "@unfit.nobody=\n" in done.stdout
+    noisy.write_text('#!/bin/sh\necho "a password is required" >&2\nexit 1\n')
+    done = subprocess.run(["/bin/sh"], input=node.fit_users(["nobody"]).text, env=env, text=True, capture_output=True)
+    assert "cannot run programs as nobody (a password is required)" in done.stdout

@@ -380,6 +380,9 @@ def _unusable(seen: HostSeen) -> Problem | None:
     why, options = seen.facts.get("disk.why", ""), seen.facts.get("disk.options", "").split(",")
     inodes, free = seen.facts.number("disk.inodes") or 0, seen.facts.number("disk.free_inodes") or 0
     cannot_write = seen.facts.get("disk.write") == "no"
+    if taken := seen.facts.get("disk.no_folder"):
+        what = f"{folder} cannot be made: {taken} is there, and is neither a folder nor a link to one"
+        return Problem("disk", what, f"Move {taken} out of the way there, or correct `work_dir` in inventory.toml")
     if cannot_write and why == "Read-only file system":
         return Problem(
             "disk",

@@ -77,6 +77,7 @@ def test_each_host_has_a_row_and_each_problem_a_line_with_a_hint(check: Check, s
     assert [line.split()[0] for line in lines[1:3]] == ["node1", "node2"]
     assert all("names" in line for line in lines[1:3])
     assert any(line.startswith("node1: names: it is the same machine as node2") for line in lines), lines
+    assert any("work2 is there, and is neither a folder nor a link" in line for line in lines), lines
 
 
 def test_nothing_stays_on_the_hosts(check: Check, site: Path) -> None:
