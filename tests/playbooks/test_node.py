@@ -365,6 +365,17 @@ def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease: 
     assert "nothing is left of the user of alpha" in refused.stderr
 
 
+def test_silent_name_servers_cost_one_limit_for_all_names(tmp_path: Path) -> None:
+    # As `timeout` ends when its time is over.
+    (tmp_path / "timeout").write_text('#!/bin/sh\n[ "$4" = known ] && echo "10.0.0.1  STREAM known" || exit 124\n')
+    (tmp_path / "timeout").chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = node.check(PurePosixPath(tmp_path), names=["known", "a", "b"]).text
+    done = subprocess.run(["/bin/sh"], input=script, env=env, text=True, capture_output=True)
+    facts = read_facts(done.stdout)
+    assert (facts["name.known"], facts["name.a"], sorted(facts.all("silent"))) == ("10.0.0.1", "", ["a", "b"])
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 def test_a_warning_of_a_working_sudo_makes_no_user_unfit(tmp_path: Path) -> None:
     noisy = tmp_path / "setpriv"

@@ -207,7 +207,15 @@ class _Names:
         yield from self._own(seen)
         resolved = seen.facts.under("name")
         needed = {other.node.data_address for other in self._by_name.values()}
-        lacking = sorted(name for name, address in resolved.items() if not address)
+        silent = seen.facts.all("silent")
+        if silent:
+            yield Problem(
+                "names",
+                f"its name service does not answer when asked for {fold(sorted(silent))}",
+                "Correct the name servers in its /etc/resolv.conf, or put the names into its /etc/hosts",
+                Level.BAD if needed.intersection(silent) else Level.WARNING,
+            )
+        lacking = sorted(name for name, address in resolved.items() if not address and name not in silent)
         hadoops = [name for name in lacking if name in needed]
         others = [name for name in lacking if name not in needed]
         if hadoops:

@@ -124,6 +124,14 @@ def test_hosts_that_share_a_kernel_or_say_nothing_of_it_are_no_single_machine() 
     assert not verdict(seen("node1"), seen("node2")).problems
 
 
+def test_a_name_service_that_does_not_answer_is_no_unknown_name() -> None:
+    silent = (("name.node2-ib", ""), ("silent", "node2-ib"))
+    problem = only(seen("node1", *silent), seen("node2", of=node("node2", data_address="node2-ib")))
+    assert (problem.check, problem.level) == ("names", Level.BAD)
+    assert problem.what == "its name service does not answer when asked for node2-ib"
+    assert only(seen("node1", *silent), seen("node2")).level is Level.WARNING
+
+
 def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
     by_name = node("node2", data_address="node2-ib")
     problem = only(seen("node1", ("name.node2-ib", "")), seen("node2", of=by_name))
