@@ -25,7 +25,7 @@ from fawkes.playbook import (
 )
 
 TOOLS = (
-    "awk", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
+    "awk", "bash", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
     "timeout",
 )  # fmt: skip
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
@@ -101,7 +101,8 @@ done
 df -Pk "$there" | {
     read -r head; read -r device total used free share mount
     fact disk.total_kb "$total"; fact disk.free_kb "$free"; fact disk.mount "$mount"
-    fact disk.options "$(awk -v at="$mount" '$2 == at { found = $4 } END { print found }' /proc/self/mounts)"
+    fact disk.options "$(awk -v at="$mount" '
+        { gsub(/\\040/, " ", $2) } $2 == at { found = $4 } END { print found }' /proc/self/mounts)"
 }
 stat -f -c '%c %d %T' "$there" | {
     read -r inodes free fs; fact disk.inodes "$inodes"; fact disk.free_inodes "$free"; fact disk.fs "$fs"

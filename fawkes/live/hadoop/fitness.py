@@ -37,6 +37,7 @@ _BEFORE_THE_KEY = (
 )
 _PACKAGES = {
     "awk": "mawk",
+    "bash": "bash",
     "find": "findutils",
     "flock": "util-linux",
     "setsid": "util-linux",
@@ -403,6 +404,9 @@ def _unusable(seen: HostSeen) -> Problem | None:
             f"the file system of {folder} has too few inodes left: {free:,} of {inodes:,} are free",
             f"Remove files below {mount} (many small ones, not large ones), or move work_dir",
         )
+    if cannot_write and why not in ("", "Permission denied"):
+        hint = "Look there at what forbids it: an attribute of the folder (lsattr -d) or a quota of the user (quota)"
+        return Problem("disk", f"user {user!r} cannot write into {folder}: {why}", hint)
     if cannot_write:
         return Problem(
             "disk", f"user {user!r} cannot write into {folder}", f"As root there: install -d -o {user} {folder}"

@@ -124,6 +124,18 @@ def test_hosts_that_share_a_kernel_or_say_nothing_of_it_are_no_single_machine() 
     assert not verdict(seen("node1"), seen("node2")).problems
 
 
+def test_the_reason_why_a_folder_cannot_be_written_decides_the_hint() -> None:
+    denied = only(seen(disk__write="no", disk__why="Permission denied"))
+    assert denied.hint == "As root there: install -d -o hadoop /srv/fawkes"
+    immutable = only(seen(disk__write="no", disk__why="Operation not permitted"))
+    assert immutable.what == "user 'hadoop' cannot write into /srv/fawkes: Operation not permitted"
+    assert "lsattr -d" in immutable.hint
+
+
+def test_a_node_without_bash_does_not_fit() -> None:
+    assert only(seen("node1", ("missing", "bash"))).hint == "On Debian: apt-get install bash"
+
+
 def test_a_name_service_that_does_not_answer_is_no_unknown_name() -> None:
     silent = (("name.node2-ib", ""), ("silent", "node2-ib"))
     problem = only(seen("node1", *silent), seen("node2", of=node("node2", data_address="node2-ib")))
