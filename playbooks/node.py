@@ -25,7 +25,7 @@ from fawkes.playbook import (
 )
 
 TOOLS = (
-    "awk", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
+    "awk", "bash", "df", "find", "flock", "getent", "grep", "gzip", "mktemp", "setsid", "sort", "stat", "sync", "tar",
     "timeout",
 )  # fmt: skip
 """Programs that the scripts of the playbooks need on a node, beyond the shell."""
@@ -42,11 +42,13 @@ def check(
 ) -> Script:
     """Everything about a node that decides whether it can serve, in one round trip; changes nothing that stays.
 
-    Facts: ``hostname user uid cores memory_kb free_memory_kb kernel``; ``clock_ns``, since the epoch, read at
+    Facts: ``hostname user uid cores memory_kb free_memory_kb kernel``; ``machine``, the same for nodes that see each
+    other's processes; ``clock_ns``, since the epoch, read at
     the end, and ``took_ns``, what the script itself took (the rest of the round trip is the shell's start-up);
     ``java.home java.version`` (absent without a Java); ``disk.free_kb disk.total_kb disk.inodes disk.free_inodes
     disk.fs disk.mount disk.options disk.write disk.exec`` of the work folder, or of the nearest folder above that is
-    there, and ``disk.why`` not; ``disk.group``, a group that can change it;
+    there, and ``disk.why`` not; ``disk.no_folder``, a file or a dangling link in its place;
+    ``disk.group``, a group that can change it; ``silent`` for each name that its name service gave no answer for;
     ``listen`` for each of ``ports`` that somebody listens on; ``name.NAME`` the address
     that the node resolves each of ``names`` to, "" for none; ``has`` for each address of the node (IPv6: 32 digits);
     ``reach.ADDRESS`` for each of ``others`` that answers at once on ``port``, be it by a refusal (``yes``), or that
@@ -75,6 +77,7 @@ began=$(date +%s%N)
 work={work}
 fact hostname "$(hostname)"; fact user "$(id -un)"; fact uid "$(id -u)"; fact kernel "$(uname -r)"
 fact cores "$(getconf _NPROCESSORS_ONLN)"
+boot_id && pid_space=$(readlink /proc/self/ns/pid) && fact machine "$boot $pid_space"
 while read -r key value unit; do
     case $key in MemTotal:) fact memory_kb "$value" ;; MemAvailable:) fact free_memory_kb "$value" ;; esac
 done </proc/meminfo
@@ -91,11 +94,15 @@ for home in {java} "${JAVA_HOME:-}" "$(readlink -f "$(command -v java)" 2>/dev/n
 done
 
 there=$work
-while [ ! -d "$there" ]; do there=$(dirname "$there"); done
+while [ ! -d "$there" ]; do
+    [ ! -e "$there" ] && [ ! -L "$there" ] || fact disk.no_folder "$there"
+    there=$(dirname "$there")
+done
 df -Pk "$there" | {
     read -r head; read -r device total used free share mount
     fact disk.total_kb "$total"; fact disk.free_kb "$free"; fact disk.mount "$mount"
-    fact disk.options "$(awk -v at="$mount" '$2 == at { found = $4 } END { print found }' /proc/self/mounts)"
+    fact disk.options "$(awk -v at="$mount" '
+        { gsub(/\\040/, " ", $2) } $2 == at { found = $4 } END { print found }' /proc/self/mounts)"
 }
 stat -f -c '%c %d %T' "$there" | {
     read -r inodes free fs; fact disk.inodes "$inodes"; fact disk.free_inodes "$free"; fact disk.fs "$fs"
@@ -118,7 +125,16 @@ listening=" $(awk '$4 == "0A" { sub(/.*:/, "", $2); print $2 }' /proc/net/tcp /p
 for port in {hex_ports}; do
     case $listening in *" $port "*) fact listen $((0x$port)) ;; esac
 done
-for name in {names}; do fact "name.$name" "$(getent ahosts "$name" | { read -r address rest; echo "$address"; })"; done
+# All at once: a silent server costs 5 s for each name before the next one is asked. The subshell waits for these alone.
+(
+    for name in {names}; do
+        {
+            address=$(timeout 8 getent ahosts "$name"); [ $? != 124 ] || fact silent "$name"
+            fact "name.$name" "${address%% *}"
+        } &
+    done
+    wait
+)
 awk '/32 host LOCAL/ { print last } { last = $NF }' /proc/net/fib_trie 2>/dev/null | sort -u | sed 's/^/@has=/'
 awk '$6 != "lo" { print "@has=" $1 }' /proc/net/if_inet6 2>/dev/null
 # Silence says nothing: a firewall may pass only what is served.
@@ -228,8 +244,8 @@ unfit_user() {
     elif [ "$uid" = "$(id -u)" ]; then echo "$user is the user for SSH as well"
     elif grep -qE "^($user|$uid):" /etc/subuid 2>/dev/null; then
         echo "/etc/subuid gives $user further user ids, under which its processes would not be found"
-    elif ! found=$( (as_user id -u) 2>&1 ) || [ "$found" != "$uid" ]; then
-        echo "$(id -un) cannot run programs as $user ($(printf '%s\n' "$found" | tail -n 1 | cut -c 1-200))"
+    elif ! found=$( (as_user id -u) 2>/dev/null) || [ "$found" != "$uid" ]; then
+        echo "$(id -un) cannot run programs as $user ($( (as_user id -u) 2>&1 | tail -n 1 | cut -c 1-200))"
     elif ! listed; then echo "$(id -un) cannot list the processes of $user (is /proc mounted with hidepid?)"
     else wait
     fi

@@ -238,6 +238,7 @@ def test_check_tells_all_about_a_node_and_leaves_nothing(lease_of: LeaseOf, tmp_
     assert facts["name.localhost"] in ("127.0.0.1", "::1")
     assert facts["name.no-such.invalid"] == ""
     assert facts["hostname"] == socket.gethostname()
+    assert facts["machine"].endswith(os.readlink("/proc/self/ns/pid"))
     assert (facts["disk.write"], facts["disk.exec"]) == ("yes", "yes")
     assert (facts.get("disk.why"), facts["disk.mount"][0]) == (None, "/")
     assert facts.all("missing") == ()
@@ -362,3 +363,27 @@ def test_a_node_is_not_given_back_while_its_user_is_not_known_to_be_gone(lease: 
     refused = sh(leases.release(lease))
     assert refused.exit == Exit.CLEAN_FAILED
     assert "nothing is left of the user of alpha" in refused.stderr
+
+
+def test_silent_name_servers_cost_one_limit_for_all_names(tmp_path: Path) -> None:
+    # As `timeout` ends when its time is over.
+    (tmp_path / "timeout").write_text('#!/bin/sh\n[ "$4" = known ] && echo "10.0.0.1  STREAM known" || exit 124\n')
+    (tmp_path / "timeout").chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = node.check(PurePosixPath(tmp_path), names=["known", "a", "b"]).text
+    done = subprocess.run(["/bin/sh"], input=script, env=env, text=True, capture_output=True)
+    facts = read_facts(done.stdout)
+    assert (facts["name.known"], facts["name.a"], sorted(facts.all("silent"))) == ("10.0.0.1", "", ["a", "b"])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_a_warning_of_a_working_sudo_makes_no_user_unfit(tmp_path: Path) -> None:
+    noisy = tmp_path / "setpriv"
+    noisy.write_text(f'#!/bin/sh\necho "sudo: unable to resolve host" >&2\nexec {shutil.which("setpriv")} "$@"\n')
+    noisy.chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/sh"], input=node.fit_users(["nobody"]).text, env=env, text=True, capture_output=True)
+    assert "@unfit.nobody=\n" in done.stdout
+    noisy.write_text('#!/bin/sh\necho "a password is required" >&2\nexit 1\n')
+    done = subprocess.run(["/bin/sh"], input=node.fit_users(["nobody"]).text, env=env, text=True, capture_output=True)
+    assert "cannot run programs as nobody (a password is required)" in done.stdout

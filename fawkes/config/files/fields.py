@@ -31,6 +31,7 @@ _MOST_GB = 100_000
 N = TypeVar("N", int, float)
 
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
+_NOT_FOR_HADOOP = re.compile(r'[^!-~]|["#%,:;<>?\[\\\]^`{|}]')
 
 
 def duration(value: object) -> int:
@@ -160,6 +161,16 @@ def _path(value: object) -> object:
     return value
 
 
+def _for_hadoop(text: str) -> str:
+    """A folder that Hadoop can have in a URI, a list of folders and a class path."""
+    if bad := sorted(set(_NOT_FOR_HADOOP.findall(text))):
+        shown = ", ".join("a blank" if char == " " else repr(char) for char in bad)
+        raise wrong(
+            f"Hadoop cannot use the folder {text!r}, because of {shown}", "Use letters, digits, '_', '-' and '.'"
+        )
+    return text
+
+
 DurationUs = Annotated[int, BeforeValidator(duration)]
 PositiveDurationUs = Annotated[int, BeforeValidator(duration), AfterValidator(positive)]
 TaskTimeUs = Annotated[
@@ -173,6 +184,7 @@ Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "
 UserName = Annotated[str, AfterValidator(_user)]
 Host = Annotated[str, AfterValidator(_host)]
 RemoteFolder = Annotated[str, AfterValidator(_absolute)]
+NodeFolder = Annotated[RemoteFolder, AfterValidator(_for_hadoop)]
 LocalPath = Annotated[Path, BeforeValidator(_path)]
 Port = Annotated[int, between(1, 65_535, "there are no other ports")]
 Fraction = Annotated[float, between(0, 1, "it is a share of the whole")]

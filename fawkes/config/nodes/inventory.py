@@ -11,7 +11,17 @@ from pydantic import Field, PlainValidator
 
 from fawkes.base.errors import ConfigError, UserError, cut
 from fawkes.base.reading import is_file
-from fawkes.config.files.fields import Capacity, Cores, LocalPath, Name, Port, RemoteFolder, SizeBytes, UserName
+from fawkes.config.files.fields import (
+    Capacity,
+    Cores,
+    LocalPath,
+    Name,
+    NodeFolder,
+    Port,
+    RemoteFolder,
+    SizeBytes,
+    UserName,
+)
 from fawkes.config.files.loader import MOST_TOLD, Faults, Strict, did_you_mean, load, wrong
 from fawkes.config.files.nodeset import MOST_NODES, Groups, expand, fold, is_host_name
 from fawkes.config.nodes.ansible import read_ansible
@@ -111,8 +121,8 @@ class _Keys(Strict):
     memory: SizeBytes | None = Field(default=None, description='the memory that a NodeManager may offer, such as "8GB"')
     disk: SizeBytes | None = Field(default=None, description='the disk that Hadoop may fill, such as "500GB"')
     capacity: Capacity | None = Field(default=None, description="the weight of a node in shares")
-    work_dir: RemoteFolder | None = Field(default=None, description="the folder on the node that Fawkes writes into")
-    software_dir: RemoteFolder | None = Field(default=None, description="the folder with the Hadoop releases")
+    work_dir: NodeFolder | None = Field(default=None, description="the folder on the node that Fawkes writes into")
+    software_dir: NodeFolder | None = Field(default=None, description="the folder with the Hadoop releases")
     java_home: RemoteFolder | None = Field(default=None, description="the folder of Java on the node")
     user: UserName | None = Field(default=None, description="the user for SSH, who also runs the daemons")
     port: Port | None = Field(default=None, description="the port of sshd")

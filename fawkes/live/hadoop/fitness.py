@@ -37,6 +37,7 @@ _BEFORE_THE_KEY = (
 )
 _PACKAGES = {
     "awk": "mawk",
+    "bash": "bash",
     "find": "findutils",
     "flock": "util-linux",
     "setsid": "util-linux",
@@ -191,11 +192,11 @@ class _Names:
     """Names of hosts, as all that were reached see them together."""
 
     def __init__(self, reached: Sequence[HostSeen]) -> None:
-        self._by_hostname: dict[str, list[str]] = {}
+        self._by_machine: dict[str, list[str]] = {}
         self._by_name = {seen.node.name: seen for seen in reached}
         said: dict[str, dict[str, int]] = {}
         for seen in reached:
-            self._by_hostname.setdefault(seen.facts.get("hostname", ""), []).append(seen.node.name)
+            self._by_machine.setdefault(seen.facts.get("machine", ""), []).append(seen.node.name)
             for name, address in seen.facts.under("name").items():
                 if address and not _is_loopback(address):
                     counts = said.setdefault(name, {})
@@ -207,7 +208,15 @@ class _Names:
         yield from self._own(seen)
         resolved = seen.facts.under("name")
         needed = {other.node.data_address for other in self._by_name.values()}
-        lacking = sorted(name for name, address in resolved.items() if not address)
+        silent = seen.facts.all("silent")
+        if silent:
+            yield Problem(
+                "names",
+                f"its name service does not answer when asked for {fold(sorted(silent))}",
+                "Correct the name servers in its /etc/resolv.conf, or put the names into its /etc/hosts",
+                Level.BAD if needed.intersection(silent) else Level.WARNING,
+            )
+        lacking = sorted(name for name, address in resolved.items() if not address and name not in silent)
         hadoops = [name for name in lacking if name in needed]
         others = [name for name in lacking if name not in needed]
         if hadoops:
@@ -250,10 +259,11 @@ class _Names:
 
     def _own(self, seen: HostSeen) -> Iterator[Problem]:
         name, hostname = seen.node.name, seen.facts.get("hostname", "")
-        same = [other for other in self._by_hostname.get(hostname, ()) if other != name]
-        if same and set(same) & set(seen.sees):
-            what = f"it is the same machine as {fold(same)}: both call themselves {hostname!r} and share a disk"
-            yield Problem("names", what, "Give each node its own address in inventory.toml")
+        machine = seen.facts.get("machine", "")
+        same = [other for other in self._by_machine[machine] if machine and other != name]
+        if same:
+            what = f"it is the same machine as {fold(same)}: a wipe of one node would end the daemons of the other"
+            yield Problem("names", what, "Give each node its own address in inventory.toml, or remove one of them")
         elif _short(hostname) != _short(name):
             taken = _short(hostname) in {_short(other) for other in self._by_name}
             yield Problem(
@@ -379,6 +389,9 @@ def _unusable(seen: HostSeen) -> Problem | None:
     why, options = seen.facts.get("disk.why", ""), seen.facts.get("disk.options", "").split(",")
     inodes, free = seen.facts.number("disk.inodes") or 0, seen.facts.number("disk.free_inodes") or 0
     cannot_write = seen.facts.get("disk.write") == "no"
+    if taken := seen.facts.get("disk.no_folder"):
+        what = f"{folder} cannot be made: {taken} is there, and is neither a folder nor a link to one"
+        return Problem("disk", what, f"Move {taken} out of the way there, or correct `work_dir` in inventory.toml")
     if cannot_write and why == "Read-only file system":
         return Problem(
             "disk",
@@ -391,6 +404,9 @@ def _unusable(seen: HostSeen) -> Problem | None:
             f"the file system of {folder} has too few inodes left: {free:,} of {inodes:,} are free",
             f"Remove files below {mount} (many small ones, not large ones), or move work_dir",
         )
+    if cannot_write and why not in ("", "Permission denied"):
+        hint = "Look there at what forbids it: an attribute of the folder (lsattr -d) or a quota of the user (quota)"
+        return Problem("disk", f"user {user!r} cannot write into {folder}: {why}", hint)
     if cannot_write:
         return Problem(
             "disk", f"user {user!r} cannot write into {folder}", f"As root there: install -d -o {user} {folder}"

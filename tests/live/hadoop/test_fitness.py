@@ -113,11 +113,35 @@ def test_a_host_with_another_name_is_told_apart_from_one_with_the_name_of_anothe
 
 
 def test_two_nodes_that_are_one_machine() -> None:
-    first = replace(seen("node1", hostname="big"), sees=("node2",))
-    two = replace(seen("node2", hostname="big"), sees=("node1",))
-    same, shared = verdict(first, two).problems
+    first = seen("node1", hostname="big", machine="boot pid:[1]")
+    same = only(first, seen("node2", hostname="big", machine="boot pid:[1]"))
+    assert (same.level, same.check) == (Level.BAD, "names")
     assert same.what.startswith("it is the same machine as node2")
-    assert shared.check == "disk"
+
+
+def test_hosts_that_share_a_kernel_or_say_nothing_of_it_are_no_single_machine() -> None:
+    assert not verdict(seen("node1", machine="boot pid:[1]"), seen("node2", machine="boot pid:[2]")).problems
+    assert not verdict(seen("node1"), seen("node2")).problems
+
+
+def test_the_reason_why_a_folder_cannot_be_written_decides_the_hint() -> None:
+    denied = only(seen(disk__write="no", disk__why="Permission denied"))
+    assert denied.hint == "As root there: install -d -o hadoop /srv/fawkes"
+    immutable = only(seen(disk__write="no", disk__why="Operation not permitted"))
+    assert immutable.what == "user 'hadoop' cannot write into /srv/fawkes: Operation not permitted"
+    assert "lsattr -d" in immutable.hint
+
+
+def test_a_node_without_bash_does_not_fit() -> None:
+    assert only(seen("node1", ("missing", "bash"))).hint == "On Debian: apt-get install bash"
+
+
+def test_a_name_service_that_does_not_answer_is_no_unknown_name() -> None:
+    silent = (("name.node2-ib", ""), ("silent", "node2-ib"))
+    problem = only(seen("node1", *silent), seen("node2", of=node("node2", data_address="node2-ib")))
+    assert (problem.check, problem.level) == ("names", Level.BAD)
+    assert problem.what == "its name service does not answer when asked for node2-ib"
+    assert only(seen("node1", *silent), seen("node2")).level is Level.WARNING
 
 
 def test_names_by_which_hadoop_speaks_must_be_known_everywhere() -> None:
