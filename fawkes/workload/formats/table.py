@@ -20,7 +20,7 @@ from fawkes.base.units import SECOND_US
 from fawkes.config.files.loader import did_you_mean
 from fawkes.workload.model import Trace, TraceJob, in_order, out_of_range
 from fawkes.workload.reading.files import whole
-from fawkes.workload.reading.traces import NoJobError, Tally, lines
+from fawkes.workload.reading.traces import LONGEST_LINE, NoJobError, Tally, lines
 
 NAME = "table"
 VERSION = 1
@@ -196,6 +196,8 @@ class _Source:
 
     def jobs(self) -> Iterator[tuple[int, TraceJob]]:
         """Each job with its line."""
+        # A job after thousands of others has a long field. A line has a bound, so that a field needs none.
+        csv.field_size_limit(LONGEST_LINE)
         rows = csv.reader(self._rest(), strict=True)
         names = self._next(rows)
         columns = self._columns(names or [])

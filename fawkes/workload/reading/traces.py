@@ -8,6 +8,7 @@ import gc
 import gzip
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,8 @@ from fawkes.workload.reading.containers import HEAD_BYTES, Packed, named, packin
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_LONGEST_LINE = 64 * MIB
+LONGEST_LINE = 64 * MIB
+"""The bound of a line of a trace, in bytes."""
 _BOMB_BYTES, _BOMB_FACTOR = 256 * MIB, 200
 """A file that unpacks to more than so many bytes and is so many times as large then holds one thing over and over."""
 
@@ -47,6 +49,10 @@ class Tally:
     def dropped(self) -> Dropped:
         """The lines or jobs counted so far."""
         return Dropped(dict(self._counts), dict(self._first_lines), self._names)
+
+
+#: controls and halves of characters, which no table could hold
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Collected:
@@ -83,12 +89,9 @@ class Collected:
                 f"holds more than {MOST_JOBS:,} jobs", file=str(self.path), key=f"line {line}", hint="Give a part of it"
             )
         names = (job.id, job.user, job.application, *job.after)
-        if not all(map(str.isprintable, names)):
-            # Halves of characters, zeros and ends of lines, which no table could hold.
+        if any(map(_UNWRITABLE.search, names)):
             self.mend("with signs in names that cannot be written", line)
-            name, user, application, *after = (
-                "".join(sign if sign.isprintable() else "\ufffd" for sign in text) for text in names
-            )
+            name, user, application, *after = (_UNWRITABLE.sub("\ufffd", text) for text in names)
             job = replace(job, id=name, user=user, application=application, after=tuple(after))
         if job.submit_us < self._latest_us:
             self.mend("whose time goes back", line)
@@ -142,9 +145,9 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     number = 0
     with _reading(path, lambda: number) as source:
-        for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE + 1), b""), start=1):
-            if len(line) > _LONGEST_LINE:
-                what = f"is longer than {_LONGEST_LINE // MIB} MiB"
+        for number, line in enumerate(iter(lambda: source.readline(LONGEST_LINE + 1), b""), start=1):
+            if len(line) > LONGEST_LINE:
+                what = f"is longer than {LONGEST_LINE // MIB} MiB"
                 raise ConfigError(what, file=str(path), key=f"line {number}", hint="Is it the right file?")
             yield number, line
 

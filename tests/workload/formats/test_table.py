@@ -61,6 +61,13 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_a_job_after_thousands_of_others_is_read(tmp_path: Path) -> None:
+    jobs = [TraceJob(id=f"job-{number:05}", submit_us=0) for number in range(20_000)]
+    last = TraceJob(id="last", submit_us=1, after=tuple(job.id for job in jobs))
+    write(Trace(source="", jobs=(*jobs, last)), tmp_path / "t.jobs.csv")
+    assert read(tmp_path / "t.jobs.csv").jobs[-1] == last
+
+
 def test_every_field_of_a_job_has_a_column() -> None:
     assert {column.field for column in COLUMNS.values()} == {field.name for field in fields(TraceJob)}
 

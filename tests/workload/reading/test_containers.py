@@ -118,7 +118,8 @@ def test_a_file_that_becomes_far_too_large_is_refused(tmp_path: Path, pack: Call
 
 def test_names_that_no_table_could_hold_are_mended_and_counted(tmp_path: Path) -> None:
     collected = Collected(tmp_path)
-    collected.add(TraceJob(id="a\ud800", submit_us=0, user="x\0y", after=("b\n",)), 1)
+    collected.add(TraceJob(id="a\ud800", submit_us=0, user="x\0y", application="\u00a0z", after=("b\n",)), 1)
     trace = collected.trace(form="", header={})
     (job,) = trace.jobs
-    assert (job.id, job.user, job.after, trace.mended.total) == ("a\ufffd", "x\ufffdy", ("b\ufffd",), 1)
+    assert (job.id, job.user, job.application, job.after) == ("a\ufffd", "x\ufffdy", "\u00a0z", ("b\ufffd",))
+    assert trace.mended.total == 1
