@@ -239,8 +239,19 @@ def _forbidden(node: ast.AST) -> tuple[str, str] | None:
     return None
 
 
-def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[str, float]) -> dict[str, float]:
-    known = [p.name for p in inspect.signature(measure).parameters.values() if p.default is not inspect.Parameter.empty]
+def settable(policy: PolicyText, function: Callable[..., Any]) -> list[str]:
+    """The parameters of a function that a site can set; ConfigError when its ``memory`` would get something else."""
+    parameters = inspect.signature(function).parameters
+    if "memory" in parameters and [*parameters].index("memory") != 1:
+        hint = "Write it directly after the first one: the memory is given to the second parameter"
+        raise ConfigError("`memory` is not the second parameter", file=policy.origin, key=function.__name__, hint=hint)
+    return [name for name, each in parameters.items() if name != "memory" and each.default is not each.empty]
+
+
+def _parameters(
+    policy: PolicyText, measure: Callable[..., Any], given: Mapping[str, int | float]
+) -> dict[str, int | float]:
+    known = settable(policy, measure)
     for name in given:
         if name not in known:
             listed = ", ".join(known) or "none"
@@ -253,7 +264,7 @@ def _parameters(policy: PolicyText, measure: Callable[..., Any], given: Mapping[
     return dict(given)
 
 
-def _call(loaded: Loaded, measure: Callable[..., Any], parameters: dict[str, float]) -> Measure:
+def _call(loaded: Loaded, measure: Callable[..., Any], parameters: dict[str, int | float]) -> Measure:
     remembers = "memory" in inspect.signature(measure).parameters
 
     def ask(window: Window, memory: Plain) -> tuple[float | Minimum | None, Plain]:

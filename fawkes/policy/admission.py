@@ -9,9 +9,8 @@ True`` says that the policy must know the work of each job, which only offline r
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from fawkes.core.fairness.weights import in_words
 from fawkes.core.state.admitting import Admission, Done, Job, Memory, Queue, Verdict, is_to_end
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import Plain
-from fawkes.policy import Loaded, load_policy
+from fawkes.policy import Loaded, load_policy, settable
 
 #: steps of the interpreter that a policy may take for each job of a queue, besides those for one answer
 _STEPS_A_JOB = 2_000
@@ -57,10 +56,10 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
     ``NAME`` or function, an unknown parameter, and a policy that fails on a small queue.
     """
     module = load_policy(policy, _FUNCTIONS, _EXAMPLE, own=own)
-    known = {name: _settable(module.functions[name]) for name in _FUNCTIONS}
+    known = {name: settable(policy, module.functions[name]) for name in _FUNCTIONS}
     for name in parameters:
-        if not any(name in settable for settable in known.values()):
-            listed = ", ".join(sorted({each for settable in known.values() for each in settable})) or "none"
+        if not any(name in names for names in known.values()):
+            listed = ", ".join(sorted({each for names in known.values() for each in names})) or "none"
             raise ConfigError(
                 f"policy {policy.name} has no parameter {name!r}",
                 file=policy.origin,
@@ -68,8 +67,8 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
                 hint=f"It has: {listed}.",
             )
     given = {
-        function: {name: value for name, value in parameters.items() if name in settable}
-        for function, settable in known.items()
+        function: {name: value for name, value in parameters.items() if name in names}
+        for function, names in known.items()
     }
     admission = _Loaded(module, bool(module.values.get("NEEDS_WORK", False)), given)
     failed = _failure(admission)
@@ -80,11 +79,6 @@ def compile_admission(policy: PolicyText, parameters: Mapping[str, Plain], *, ow
         failed += f" of {policy.origin}" if key and re.search(r", line \d+$", failed) else ""
         raise ConfigError(f"the policy {failed}", file=policy.origin, key=key)
     return admission
-
-
-def _settable(function: Callable[..., Any]) -> list[str]:
-    of = inspect.signature(function).parameters.values()
-    return [each.name for each in of if each.default is not inspect.Parameter.empty]
 
 
 def _failure(admission: Admission) -> str:

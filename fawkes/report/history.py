@@ -305,15 +305,15 @@ def started_before(store: Reader, seq: int) -> Started | None:
 
 
 def starts(store: Reader, after: int = 0) -> Iterator[tuple[int, Started]]:
-    """The starts of engines after a step, with their steps; settings that were reloaded count as a start with them."""
+    """The starts of engines after a step, with their steps; what was reloaded counts as a start with it."""
     last: Started | None = None
     for entry in store.entries(after, kinds=(Started.__name__, Reloaded.__name__)):
         event = entry.event
         if isinstance(event, Started):
             last = event
         elif isinstance(event, Reloaded) and last is not None:
-            new = {"settings": event.settings, "policy": event.policy, "admission": event.admission}
-            last = replace(last, at_us=event.at_us, **new)  # type: ignore[arg-type]
+            kept = {name: getattr(event, name) for name in ("at_us", "settings", "policy", "admission", "preemption")}
+            last = replace(last, **kept, nodes=last.nodes if event.nodes is None else event.nodes)
         if last is not None:
             yield entry.seq, last
 

@@ -299,6 +299,11 @@ def test_a_file_that_lacks_a_function_is_no_admission_policy(tmp_path: Path) -> 
         text(_GOOD.replace("def late", "def later"), tmp_path)
 
 
+def test_a_memory_that_is_not_the_second_parameter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"x\.py: learn: `memory` is not the second parameter"):
+        text(_GOOD.replace("def learn(done, memory)", "def learn(done, keep=0.5, memory=None)"), tmp_path)
+
+
 def test_an_unknown_parameter_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="has no parameter 'kil_threshold'") as caught:
         policy("justice", kil_threshold=3)

@@ -146,6 +146,18 @@ def test_globals_do_not_survive_an_answer() -> None:
     assert [ask(WINDOW, None)[0] for _ in range(3)] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("given", ["memory", "window, keep=0.5, memory=None"])
+def test_a_memory_that_is_not_the_second_parameter_is_refused(given: str) -> None:
+    """The second one would get it: here a number that the site sets."""
+    with pytest.raises(ConfigError, match=r"^mine\.py: measure: `memory` is not the second parameter\. Write it"):
+        compiled(f'NAME = "MINE"\n\ndef measure({given}):\n    return 1, None\n')
+
+
+def test_a_site_cannot_set_the_memory() -> None:
+    with pytest.raises(ConfigError, match=r"has no parameter 'memory'\. It has: keep"):
+        compiled('NAME = "MINE"\n\ndef measure(window, memory=None, keep=0.5):\n    return 1, None\n', memory=5)
+
+
 def test_parameters_are_given_by_name() -> None:
     body = 'NAME = "MINE"\n\ndef measure(window, factor=2.0, plus=0.0):\n    return factor * 3 + plus\n'
     assert compiled(body)(WINDOW, None)[0] == 6

@@ -146,6 +146,9 @@ def test_only_empty_defaults_are_left_out() -> None:
 
 
 def test_numbers_keep_their_kind() -> None:
+    for kept in ({"n": 3}, {"n": 3.0}):
+        read = from_plain(Settings, to_plain(Settings(policy_parameters=kept)))
+        assert repr(read.policy_parameters) == repr(kept)
     tick = dataclasses.replace(NO_TICK, weights={ClusterId("a"): 1})
     assert text_of(tick) == text_of(from_plain(PutTick, to_plain(tick)))
     assert '"weights":{"a":1.0}' in text_of(tick)

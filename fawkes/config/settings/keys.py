@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator, WrapValidator
 
 from fawkes.base.units import SECOND_US
 from fawkes.config.files.fields import (
@@ -74,6 +75,12 @@ def _parameter(value: object) -> bool | int | float | str:
     return value
 
 
+def _whole(value: object, number: Callable[[object], float]) -> int | float:
+    """A number as it is written: policies count and cut lists by whole ones."""
+    read = number(value)
+    return value if type(value) is int else read
+
+
 def _groups(value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list):
@@ -90,7 +97,7 @@ Fanout = Annotated[int, between(1, 1_024, "each host that is worked on at once t
 Tau = Annotated[float, between(0, 1e15, "shares are at most 1 and periods at most ten years")]
 Cores = Annotated[float, between(0, 100_000, "no machine has more")]
 Repeats = Annotated[int, between(1, 1_000, "with more nothing would ever happen")]
-Number = Annotated[float, between(-_LARGEST, _LARGEST, "policies compute with 64 bits")]
+Number = Annotated[float, WrapValidator(_whole), between(-_LARGEST, _LARGEST, "policies compute with 64 bits")]
 Parameter = Annotated[bool | int | float | str, PlainValidator(_parameter)]
 
 

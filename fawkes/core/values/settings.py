@@ -56,7 +56,7 @@ class Settings:
 
     preset: str = "steady"
     policy: str = "TD"
-    policy_parameters: Mapping[str, float] = field(default_factory=dict)
+    policy_parameters: Mapping[str, int | float] = field(default_factory=dict)
     period_us: int = 120_000_000
     sample_every_us: int = 10_000_000
     release_us: int = 0

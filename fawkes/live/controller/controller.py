@@ -29,6 +29,7 @@ from fawkes.core.values.decision import Decision, PutCluster
 from fawkes.core.values.effects import CountWork, Reply, Survey
 from fawkes.core.values.events import Event, Reloaded, Requested, Started
 from fawkes.core.values.model import ClusterId, ClusterLife, Facts, JobId, NodeAlert, NodeLife, NodeState, Plain
+from fawkes.core.values.settings import Settings
 from fawkes.engine import Engine
 from fawkes.engine.ports import Entry
 from fawkes.live.base import limits
@@ -343,7 +344,7 @@ class Controller:
         membership.adopt(state)
         keeper = LogKeeper(ground, fleet, folder, LogRoom(folder, self._plan.settings.keep_logs_bytes))
         keeper.clear()
-        watch = hold(closing(Watch(clusters, setup, mailbox, partial(gone, ground), settings)))
+        watch = hold(closing(Watch(clusters, setup, mailbox, partial(gone, ground), partial(self._now, state))))
         join = partial(self._hooks.before_join, holders=ground.holders)
         waits, open_doors = world.waits, membership.open_doors
         hosts = Hosts(ground, clusters, setup, world.stopping, keeper.keep, watch.see, waits, open_doors, join)
@@ -398,6 +399,10 @@ class Controller:
 
         return setup, stages, Restorer(ground, clusters, setup, fleet, copies, mover.look, mailbox.clock.now_us)
 
+    def _now(self, state: State) -> Settings:
+        """The settings of decisions that count now: a reload changes them."""
+        return self._plan.settings.core if state.rules is None else state.rules.settings
+
     def _steer(self, world: LiveWorld, setup: Setup, state: State) -> Callable[[], Mapping[ClusterId, int | None]]:
         """Give Spark applications with deadlines their cores, beside the engine; the nodes that their plans need."""
         policy, rules = self._plan.quota, self._plan.settings.quota
@@ -414,7 +419,7 @@ class Controller:
             self._plan.site.profiles_dir,
             divide=load_quota(policy),
             rules=rules,
-            shared_cores=self._plan.settings.core.shared_cores,
+            shared_cores=lambda: self._now(state).shared_cores,
             now_us=world.mailbox.clock.now_us,
         )
         self._stack.callback(quotas.close)

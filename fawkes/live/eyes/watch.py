@@ -103,10 +103,13 @@ class Watch:
 
     Replicas count on DataNodes that were heard from within ``heard_us``; how a drain gets on is told every
     ``sample_every_us``. A missing node is told of again after ``missing_us`` (one that drains: ``doubt_us``), then
-    after twice as long, and so on. ``gone`` asks a node which daemons of an MR-cluster do not run on it; None: unknown.
+    after twice as long, and so on. A reload can change the ``settings``. ``gone`` asks a node which daemons of an
+    MR-cluster do not run on it; None: unknown.
     """
 
-    def __init__(self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, settings: Settings) -> None:
+    def __init__(
+        self, clusters: Clusters, setup: Setup, mailbox: Mailbox, gone: Gone, settings: Callable[[], Settings]
+    ) -> None:
         self._clusters = clusters
         self._setup = setup
         self._mailbox = mailbox
@@ -280,7 +283,7 @@ class Watch:
     def _report(
         self, addresses: MasterAddresses, hdfs: Storage, nodes: list[NodeId], asked_us: int
     ) -> Mapping[NodeId, Blocks]:
-        sound = blocks.sound(hdfs, self._settings.heard_us)
+        sound = blocks.sound(hdfs, self._settings().heard_us)
         return blocks.report(addresses, hdfs, nodes, sound, asked_us, Deadline.after(limits.REPORT_S))
 
     def _tell_masters(self, cluster: ClusterId, eye: _Eye, now: _Masters, error: str = "") -> None:
@@ -304,7 +307,7 @@ class Watch:
         news = last.sight is None or _essence(sight) != _essence(last.sight)
         if not news and not self._again(last, sight):
             progressed = last.sight and sight.stored is Stored.LEAVING and _figures(sight) != _figures(last.sight)
-            if not progressed or sight.asked_us - last.told_us < self._settings.sample_every_us:
+            if not progressed or sight.asked_us - last.told_us < self._settings().sample_every_us:
                 return
 
         def tells(at_us: int) -> NodeSeen:
@@ -319,7 +322,8 @@ class Watch:
         goal = last.member.goal
         if goal is Goal.EVACUATING or (sight.compute is not Compute.ABSENT and sight.stored not in UNHEARD):
             return False
-        wait_us = self._settings.doubt_us if goal is Goal.DRAINING else self._settings.missing_us
+        settings = self._settings()
+        wait_us = settings.doubt_us if goal is Goal.DRAINING else settings.missing_us
         return sight.asked_us - last.told_us >= max(wait_us, last.told_us - last.news_us)
 
 

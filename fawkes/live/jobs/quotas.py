@@ -88,7 +88,7 @@ class Quotas:
         *,
         divide: Divide,
         rules: QuotaRules,
-        shared_cores: float,
+        shared_cores: Callable[[], float],
         now_us: Callable[[], int],
     ) -> None:
         self._view = view
@@ -250,7 +250,7 @@ class Quotas:
         nodes = {each.node for executors in (*before, *(app.executors for app in seen)) for each in executors}
         vcores = self._cores.of(clusters.values(), nodes)
         count = len(self._view.nodes)
-        return {node: node_cores(vcores.get(node), self._shared_cores, count) for node in sorted(nodes)}
+        return {node: node_cores(vcores.get(node), self._shared_cores(), count) for node in sorted(nodes)}
 
 
 class _NodeCores:

@@ -124,15 +124,16 @@ def _rules(store: Reader, span: Span) -> tuple[Started, list[str]]:
     longest = held[lasted.index(max(lasted))]
     rules = {_texts(event) for event, us in zip(held, lasted, strict=True) if us > 0}
     others = len(rules) - 1
-    notes = [f"settings or policy changed during the span (other versions: {others})"] if others > 0 else []
+    notes = [f"settings, policies or nodes changed during the span (other versions: {others})"] if others > 0 else []
     if longest.shadow:
         notes.append("the controller ran in shadow mode (--shadow): its decisions were not carried out")
     return longest, notes
 
 
-def _texts(event: Started) -> tuple[str, str, str]:
-    """The rules from a start on, as texts: settings, policy, admission policy."""
-    return repr(event.settings), event.policy.sha256, "" if event.admission is None else event.admission.sha256
+def _texts(event: Started) -> tuple[str, ...]:
+    """The rules from a start on, as texts: settings, nodes, the policies' sums."""
+    policies = (event.policy, event.admission, event.preemption)
+    return repr(event.settings), repr(event.nodes), *("" if each is None else each.sha256 for each in policies)
 
 
 def _why(job: JobState) -> str:

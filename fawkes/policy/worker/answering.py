@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from fawkes.base.errors import ConfigError, cut
 from fawkes.base.units import show_bytes
-from fawkes.policy.worker.contracts import CONTRACTS, Functions
+from fawkes.policy.worker.contracts import CONTRACTS, Functions, without_addresses
 from fawkes.policy.worker.rights import NoCageError, give_up
 
 HEADER = struct.Struct("!Q")
@@ -86,12 +86,13 @@ def _answer(known: dict[int, tuple[str, Functions]], question: tuple[Any, ...], 
         if len(answer) > MOST_ANSWER_BYTES:
             raise ValueError(f"remembers {show_bytes(len(answer))}; the most is {show_bytes(MOST_ANSWER_BYTES)}")
     except ConfigError as error:
-        return _encoded("wrong", error.what, error.file, error.key, error.hint)
+        return _encoded("wrong", without_addresses(error.what), error.file, error.key, error.hint)
     except MemoryError as error:
         notes = getattr(error, "__notes__", [])
         return _encoded("raised", "MemoryError", f"needs more than {show_bytes(memory_bytes)}", notes)
     except Exception as error:
-        return _encoded("raised", type(error).__name__, cut(str(error), LONGEST), getattr(error, "__notes__", []))
+        what, *notes = (without_addresses(str(each)) for each in (error, *getattr(error, "__notes__", [])))
+        return _encoded("raised", type(error).__name__, cut(what, LONGEST), notes)
     return answer
 
 

@@ -6,6 +6,7 @@ is read as data alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -27,6 +28,8 @@ from fawkes.policy.preemption import compile_preemption
 from fawkes.policy.quota import compile_quota
 
 _LONGEST = 200
+#: of an object in memory: another one in every process
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SAMPLED = tuple(field.name for field in fields(Sample))
 #: half the time of a question would go into pickling samples as objects
 _values = attrgetter(*_SAMPLED)
@@ -59,6 +62,16 @@ class Shown:
         return self._text
 
 
+def _shown(value: object) -> str:
+    """The look of a policy's value that no answer can be, the same in every process."""
+    return cut(without_addresses(repr(value)), _LONGEST)
+
+
+def without_addresses(text: str) -> str:
+    """The text of an error without the places of objects in memory: a replay would differ in them."""
+    return _ADDRESS.sub("", text)
+
+
 def packed(window: Window, memory: Plain) -> tuple[Any, ...]:
     """The question of a weighting policy, as it travels."""
     before = None if window.before is None else _values(window.before)
@@ -82,7 +95,7 @@ def _sealed(_function: str, answer: tuple[Any, Plain]) -> Plain:
         return ["minimum", None, kept]
     if isinstance(y, int | float) and not isinstance(y, bool):
         return ["number", y, kept]
-    return ["other", cut(repr(y), _LONGEST), kept]
+    return ["other", _shown(y), kept]
 
 
 def _opened(_function: str, plain: Any) -> tuple[Any, Plain]:
@@ -111,18 +124,18 @@ def _admission(policy: PolicyText, parameters: dict[str, Any]) -> tuple[Function
 def _sealed_admission(function: str, answer: Any) -> Plain:
     if function == "admit":
         if not isinstance(answer, list | tuple):
-            return cut(repr(answer), _LONGEST)
+            return _shown(answer)
         return [_sealed_verdict(each) for each in answer]
     return plain_copy(answer)
 
 
 def _sealed_verdict(verdict: object) -> Plain:
     if not isinstance(verdict, Verdict):
-        return cut(repr(verdict), _LONGEST)
+        return _shown(verdict)
     values = (verdict.job, verdict.cpus, verdict.drop, verdict.asked)
-    return [each if isinstance(each, str | int) else cut(repr(each), _LONGEST) for each in values] + [
+    return [each if isinstance(each, str | int) else _shown(each) for each in values] + [
         {
-            str(name): value if isinstance(value, str | int | float) else repr(value)
+            str(name): value if isinstance(value, str | int | float) else _shown(value)
             for name, value in verdict.why.items()
         }
     ]
@@ -148,7 +161,7 @@ def _quota(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, 
 
 
 def _sealed_list(seal: Callable[[object], Plain], _function: str, answer: Any) -> Plain:
-    return [seal(each) for each in answer] if isinstance(answer, list | tuple) else cut(repr(answer), _LONGEST)
+    return [seal(each) for each in answer] if isinstance(answer, list | tuple) else _shown(answer)
 
 
 def _opened_list(form: Callable[..., object], _function: str, plain: Any) -> Any:
@@ -159,9 +172,9 @@ def _opened_list(form: Callable[..., object], _function: str, plain: Any) -> Any
 
 def _sealed_portion(portion: object) -> Plain:
     if not isinstance(portion, Portion):
-        return cut(repr(portion), _LONGEST)
+        return _shown(portion)
     values = (portion.first, portion.weight, portion.most)
-    return [each if each is None or isinstance(each, int | float) else cut(repr(each), _LONGEST) for each in values]
+    return [each if each is None or isinstance(each, int | float) else _shown(each) for each in values]
 
 
 def _preemption(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functions, Plain]:
@@ -170,10 +183,10 @@ def _preemption(policy: PolicyText, _parameters: dict[str, Any]) -> tuple[Functi
 
 def _sealed_choice(choice: object) -> Plain:
     if not isinstance(choice, Choice):
-        return cut(repr(choice), _LONGEST)
+        return _shown(choice)
     times = (choice.below_s, choice.first)
-    action = choice.action if isinstance(choice.action, str) else cut(repr(choice.action), _LONGEST)
-    return [action] + [each if each is None or isinstance(each, int | float) else cut(repr(each)) for each in times]
+    action = choice.action if isinstance(choice.action, str) else _shown(choice.action)
+    return [action] + [each if each is None or isinstance(each, int | float) else _shown(each) for each in times]
 
 
 WEIGHTING, ADMISSION, QUOTA, PREEMPTION = "weighting", "admission", "quota", "preemption"

@@ -162,6 +162,7 @@ fanout = 8
     read = settings(tmp_path, text)
     core = read.core
     assert (core.policy, core.policy_parameters, core.growth) == ("RU", {"psi": 1.0}, Role.TRANSIENT_CORE)
+    assert isinstance(core.policy_parameters["psi"], int), "a whole number stays one: a policy may count by it"
     assert (core.max_moves_fraction, core.idle_us, core.transient_leave_us) == (0.05, None, 90 * SECOND_US)
     assert (core.stale_us, core.join_us, core.clean_us) == (20 * SECOND_US, 60 * SECOND_US, 120 * SECOND_US)
     assert (core.join_attempts, core.retire_undeclared) == (5, True)

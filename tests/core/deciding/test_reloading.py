@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fawkes.base.catalog import Kind
 from fawkes.base.units import SECOND_US
 from fawkes.core.values.effects import Effect, Reply, WakeAt
 from fawkes.core.values.events import Reloaded
@@ -15,7 +16,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.policy import policy_text
 from fawkes.report import history
 from tests.support.desk import Desk
-from tests.support.pools import admission, policy, settings, started
+from tests.support.pools import admission, bundled, nodes, policy, settings, started
 
 
 def reloaded(desk: Desk, how: Settings, **more: Any) -> None:
@@ -49,6 +50,15 @@ def test_the_ticks_after_it_go_by_the_new_policy_and_a_replay_decides_the_same()
     news = history.news_of_settings(desk.store)
     assert news is not None
     assert (news[0].settings.policy, news[1].settings.policy) == ("TD", "EQ")
+
+
+def test_a_reload_that_brings_a_preemption_policy_or_nodes_counts_as_a_start_with_them() -> None:
+    desk = Desk(4, how=settings(preemption="kill"), preemption=bundled(Kind.PREEMPTION, "kill"))
+    new = bundled(Kind.PREEMPTION, "checkpoint")
+    reloaded(desk, settings(preemption="checkpoint"), preemption=new, nodes=nodes(6))
+    reloaded(desk, settings(preemption="checkpoint"), preemption=new)
+    held = [(event.preemption and event.preemption.name, len(event.nodes)) for _, event in history.starts(desk.store)]
+    assert held == [("KILL", 4), ("CHECKPOINT", 6), ("CHECKPOINT", 6)]
 
 
 def test_nodes_that_come_are_free_and_those_that_go_leave_with_their_data_safe() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -98,3 +99,16 @@ def test_a_missing_node_is_told_of_again_when_that_has_lasted_and_ever_less_ofte
     bench.yarn(node01="RUNNING", node02="RUNNING")
     assert len(bench.seen()) == 1
     assert bench.seen(after_s=10 * wait_s) == []
+
+
+@pytest.mark.parametrize(("goal", "wait_s"), [(Goal.SERVING, 5), (Goal.DRAINING, 7)])
+def test_a_reload_changes_how_long_a_node_is_missing_before_it_is_told_of_again(
+    server: Server, goal: Goal, wait_s: int
+) -> None:
+    bench = Bench(server)
+    bench.wish(goal)
+    bench.yarn(node01="RUNNING")
+    bench.seen()
+    bench.rules = replace(bench.rules, missing_us=5 * SECOND_US, doubt_us=7 * SECOND_US)
+    assert bench.seen(after_s=wait_s - 1) == []
+    assert len(bench.seen(after_s=1)) == 1

@@ -55,6 +55,7 @@ class Bench(SetClock, PlayedSetup):
         self.clusters._put(live_cluster(C, MASTER, self.members, ready=True, working=True))
         #: the daemons that do not run on a node; None: it does not answer
         self.ended: dict[NodeId, set[str] | None] = {}
+        self.rules = Settings(missing_us=MISSING_S * SECOND_US, doubt_us=DOUBT_S * SECOND_US)
         self.watch = self.controller()
         self.yarn(node01="RUNNING", node02="RUNNING")
         self.hdfs(IN, IN)
@@ -68,8 +69,7 @@ class Bench(SetClock, PlayedSetup):
 
     def controller(self) -> Watch:
         """The eyes of a controller that has just started."""
-        settings = Settings(missing_us=MISSING_S * SECOND_US, doubt_us=DOUBT_S * SECOND_US)
-        return Watch(self.clusters, self, self.mailbox, self.gone, settings)
+        return Watch(self.clusters, self, self.mailbox, self.gone, lambda: self.rules)
 
     # --- what a watch asks of others
 
@@ -565,7 +565,7 @@ def test_many_mr_clusters_that_hang_keep_no_other_one_from_being_looked_at() -> 
     for name in [*(f"a{number:02}" for number in range(30)), "z"]:
         members = {MASTER: Member(Goal.DRAINING, Role.CORE, 1)}
         clusters._put(live_cluster(name, MASTER, members, ready=True, working=True))
-    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, Settings())
+    watch = Watch(clusters, Hanging(), Mailbox(Clock()), lambda *_: None, Settings)
     try:
         watch.round()
         assert reached.wait(20)

@@ -90,7 +90,7 @@ class Bench:
             folder / "profiles",
             divide=quota("edf_pure"),
             rules=QuotaRules(),
-            shared_cores=0.0,
+            shared_cores=lambda: 0.0,
             now_us=lambda: self.now_us,
         )
 

@@ -16,6 +16,7 @@ from fawkes.core.values.settings import Settings
 from fawkes.offline.record.span import recorded_span, span_of
 from fawkes.store.memory import MemoryStore
 from tests.offline.record.support import run, sleep_job
+from tests.support.pools import nodes
 
 POLICY = PolicyText("TD", "td.py", "", "0")
 
@@ -110,15 +111,17 @@ def test_a_cluster_that_is_being_given_back_when_the_span_begins_is_left_out(lif
     assert recorded.left_out == said
 
 
-def test_the_rules_are_those_that_held_longest() -> None:
-    store = store_of(
-        (started(0, tau=1.0), (CLUSTER,)),
-        (started(10, tau=2.0), ()),
-        woke(100, job("one", JobLife.SUCCEEDED, 1)),
-    )
+@pytest.mark.parametrize(
+    "new",
+    [{"settings": Settings(tau=2.0)}, {"nodes": nodes(2)}, {"preemption": replace(POLICY, sha256="1")}],
+    ids=["settings", "nodes", "preemption"],
+)
+def test_the_rules_are_those_that_held_longest(new: dict[str, Any]) -> None:
+    later = replace(started(10), **new)
+    store = store_of((started(0), (CLUSTER,)), (later, ()), woke(100, job("one", JobLife.SUCCEEDED, 1)))
     recorded = recorded_span(store, span_of(store))
-    assert recorded.rules.settings.tau == 2.0
-    assert "settings or policy changed during the span (other versions: 1)" in recorded.notes
+    assert recorded.rules == later
+    assert "settings, policies or nodes changed during the span (other versions: 1)" in recorded.notes
 
 
 def test_releases_by_hand_are_told() -> None:

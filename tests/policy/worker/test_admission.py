@@ -79,6 +79,7 @@ def test_parameters_memory_and_verdicts_travel() -> None:
     [
         ("7", "7 is no list"),
         ("[7]", "7 is no Verdict"),
+        ("[admit]", "^<function admit> is no Verdict"),
         ("[Verdict('a', cpus=1.5)]", "no number of CPUs"),
         ("[Verdict('a', cpus=1, why={'f': float('nan')})]", "no finite number"),
         ("[Verdict('nobody')]", "not in the queue"),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from fawkes.base.errors import ConfigError
-from fawkes.core.fairness.weights import Measure
+from fawkes.core.fairness.weights import Measure, measure_all
 from fawkes.core.values.events import PolicyText
 from fawkes.core.values.model import ClusterId, Sample
 from fawkes.core.values.settings import Settings
@@ -153,6 +153,21 @@ def test_an_answer_that_is_none_is_an_error_of_the_policy(sent: str, says: str) 
     return 1"""
     with pytest.raises(ValueError, match=says):
         load_weighting(policy(body), Settings())(WINDOW, None)
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        ("return (x for x in ())", "<generator object measure.<locals>.<genexpr>> is not a number"),
+        ("return [min, measure]", "[<built-in function min>, <function measure>] is not a number"),
+        ("raise ValueError(measure)", "ValueError: <function measure>, line 11"),
+    ],
+)
+def test_what_a_policy_gets_wrong_is_said_the_same_in_every_process(ends: str, says: str) -> None:
+    """An object's place in memory would be another one in a replay."""
+    measured = measure_all(load_weighting(policy(ends), Settings()), {WINDOW.cluster: WINDOW}, {})
+    assert says in measured.failed
+    assert "0x" not in measured.failed
 
 
 def test_an_answer_without_end_is_not_waited_for() -> None:
